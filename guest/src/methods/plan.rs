@@ -1,0 +1,97 @@
+//! Plans a restore: the candidates from the ledger, what the boundary holds and what stands there now from the host, and
+//! the table.
+
+use super::{InFlight, open, settle};
+use crate::{
+    ids::Ids,
+    ledger::{Attribution, Boundary, Ledger},
+    plan::{Candidate, decide},
+    ports::Host,
+    state::{Entry, Error, FileState, Irreversible, Target},
+};
+
+/// What a restore would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "documented in wit/checkpoints.wit, field for field")]
+pub struct PlanReceipt {
+    pub session_id: String,
+    pub boundary_id: String,
+    pub entries: Vec<Entry>,
+    pub irreversible: Vec<Irreversible>,
+    pub closed_calls: Vec<String>,
+}
+
+/// What a restore of every attributed path to `boundary_id` would do.
+pub fn plan<H: Host>(
+    host: &mut H,
+    session_id: &str,
+    boundary_id: &str,
+    in_flight: InFlight,
+) -> Result<PlanReceipt, Error> {
+    let ids = Ids::session(session_id)?;
+    ids.boundary(boundary_id)?;
+    let mut ledger = open(host, &ids)?;
+    ledger.boundary(session_id, boundary_id)?;
+    let closed_calls = settle(host, session_id, &mut ledger, in_flight)?;
+    let boundary = ledger.boundary(session_id, boundary_id)?;
+    let planned = planned(host, session_id, &ledger, boundary, |_| true)?;
+    Ok(PlanReceipt {
+        session_id: session_id.into(),
+        boundary_id: boundary_id.into(),
+        entries: planned.into_iter().map(|planned| planned.entry).collect(),
+        irreversible: ledger.irreversible_since(boundary.key),
+        closed_calls,
+    })
+}
+
+/// A planned path, with what a restore needs beside the entry.
+pub(super) struct Planned {
+    pub(super) entry: Entry,
+    pub(super) target: Target,
+    pub(super) permissions: Option<u32>,
+}
+
+/// Plans the attributed paths that are wanted, sorted by path.
+pub(super) fn planned<H: Host>(
+    host: &mut H,
+    session_id: &str,
+    ledger: &Ledger,
+    boundary: &Boundary,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<Planned>, Error> {
+    let (paths, attributions): (Vec<String>, Vec<Attribution>) = ledger
+        .attributions_since(boundary.key)
+        .into_iter()
+        .filter(|(path, _)| wanted(path))
+        .map(|(path, attribution)| (path.to_string(), attribution))
+        .unzip();
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let targets = host.targets(session_id, boundary.key, &paths)?;
+    let found = host.observe(&paths);
+    if targets.len() != paths.len() || found.len() != paths.len() {
+        return Err(Error::Other("the host answered for another number of paths than it was asked".to_string()));
+    }
+    Ok(paths
+        .into_iter()
+        .zip(attributions)
+        .zip(targets.into_iter().zip(found))
+        .map(|((path, attribution), (target, found))| {
+            let permissions = attribution.permissions;
+            let entry = decide(candidate(path, attribution, target.clone(), found));
+            Planned { entry, target, permissions }
+        })
+        .collect())
+}
+
+fn candidate(path: String, attribution: Attribution, target: Target, found: Result<FileState, String>) -> Candidate {
+    let incomplete = attribution.incomplete.or_else(|| {
+        // Absent at the boundary, and yet no call created it: somebody else did, in between.
+        (target == Target::Absent && !attribution.created).then(|| {
+            "it was not there at the boundary, and it was not a call that created it: it is not the session's to delete"
+                .to_string()
+        })
+    });
+    Candidate { path, target, expected: attribution.last, found, incomplete }
+}
