@@ -201,7 +201,7 @@ impl Ledger {
     pub fn attributions_since(&self, key: u64) -> BTreeMap<&str, Attribution> {
         let mut paths: BTreeMap<&str, Attribution> = BTreeMap::new();
         for change in self.ended_since(key).flat_map(|(_, _, changes, _)| changes) {
-            let before = change.before.map(|prior| prior.permissions);
+            let before = change.before.and_then(|prior| prior.permissions);
             let attribution = paths.entry(&change.path).or_insert_with(|| Attribution {
                 last: FileState::Absent,
                 incomplete: None,

@@ -72,9 +72,9 @@ pub struct Prior {
     /// In bytes.
     #[n(0)]
     pub size: u64,
-    /// The nine permission bits.
+    /// The nine permission bits of a regular file.
     #[n(1)]
-    pub permissions: u32,
+    pub permissions: Option<u32>,
 }
 
 /// One path that a call changed.

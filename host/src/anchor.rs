@@ -1,0 +1,114 @@
+//! The workspace root, and the way down from it.
+//!
+//! Invariant: below the root no symbolic link is followed and no name leads up. A folder is reached by opening one
+//! component after the other, each through the handle of the one above it, each without following links; a joined path
+//! never reaches the kernel, since `O_NOFOLLOW` guards its last component only, and a trailing slash undoes even that.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{self, AtFlags, Mode, OFlags},
+    io::Errno,
+};
+
+use crate::path::WorkPath;
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// The workspace root, opened once.
+#[derive(Debug)]
+pub struct Root {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+impl Root {
+    /// Opens the root. Links above it and the root itself are followed here, once.
+    pub fn open(path: &Path) -> std::io::Result<Self> {
+        let path = path.canonicalize()?;
+        let handle = fs::open(&path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Root { handle, path })
+    }
+
+    /// Where the root was found, with all links resolved.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder in which the path's last component lives, and that component.
+    ///
+    /// `Ok(None)`: the folder is not there, or one of its components is no folder.
+    pub fn parent<'p>(&self, path: &'p WorkPath) -> Result<Option<(Folder<'_>, &'p [u8])>, Errno> {
+        let (components, name) = path.split();
+        let mut folder = Folder::Root(self.handle.as_fd());
+        for component in components {
+            match open_folder(folder.as_fd(), component) {
+                Ok(handle) => folder = Folder::Below(handle),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(Some((folder, name)))
+    }
+
+    /// Like [`Root::parent`], making the folders that are not there.
+    pub fn parent_made<'p>(&self, path: &'p WorkPath) -> Result<(Folder<'_>, &'p [u8]), Errno> {
+        let (components, name) = path.split();
+        let mut folder = Folder::Root(self.handle.as_fd());
+        for component in components {
+            let handle = match open_folder(folder.as_fd(), component) {
+                Err(Errno::NOENT) => {
+                    match fs::mkdirat(folder.as_fd(), component, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(errno) => return Err(errno),
+                    }
+                    open_folder(folder.as_fd(), component)?
+                }
+                other => other?,
+            };
+            folder = Folder::Below(handle);
+        }
+        Ok((folder, name))
+    }
+}
+
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+/// An open folder at or below the root.
+#[derive(Debug)]
+pub enum Folder<'r> {
+    /// The root itself.
+    Root(BorrowedFd<'r>),
+    /// One below it.
+    Below(OwnedFd),
+}
+
+impl AsFd for Folder<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Folder::Root(handle) => handle.as_fd(),
+            Folder::Below(handle) => handle.as_fd(),
+        }
+    }
+}
+
+/// Opens the folder of that name, which must be a single component.
+pub(crate) fn open_folder(parent: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+    fs::openat(parent, name, FOLDER, Mode::empty())
+}
+
+/// The stat of what stands under that name, a link being itself; `None` when nothing does.
+pub(crate) fn stat(parent: BorrowedFd<'_>, name: &[u8]) -> Result<Option<fs::Stat>, Errno> {
+    match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}

@@ -1,0 +1,175 @@
+//! The record of a boundary.
+//!
+//! ```text
+//! "turnback boundary 1\n" · one CBOR item, the manifest · BLAKE3-256 of all before it
+//! ```
+
+use minicbor::{Decode, Encode};
+
+use crate::{
+    model::{Digest, FileState, RegularFile},
+    scan::{Hidden, Kind, Stat},
+};
+
+const MAGIC: &[u8] = b"turnback boundary 1\n";
+const DIGEST: usize = 32;
+
+/// What differs between the workspace at the boundary and the tree of the index. Lists are sorted by path.
+#[derive(Debug, Default, Encode, Decode)]
+pub(crate) struct Manifest {
+    /// The tree's id, in hexadecimal.
+    #[n(0)]
+    pub(crate) tree: String,
+    /// When the scan began, in nanoseconds since the Unix epoch.
+    #[n(1)]
+    pub(crate) started_ns: i64,
+    /// Files and links whose state is written down here.
+    #[n(2)]
+    pub(crate) files: Vec<HeldFile>,
+    /// Files that are named and not held, with the reason.
+    #[n(3)]
+    pub(crate) unrestorable: Vec<Named>,
+    /// Paths of the tree, files and folders, where nothing stood.
+    #[n(4)]
+    pub(crate) missing: Vec<Path>,
+    /// Folders that the tree does not have.
+    #[n(5)]
+    pub(crate) folders: Vec<Path>,
+    /// What the scan left out.
+    #[n(6)]
+    pub(crate) hidden: Vec<Hidden>,
+}
+
+/// The bytes of a path below the workspace root.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub(crate) struct Path(#[cbor(with = "minicbor::bytes")] pub(crate) Vec<u8>);
+
+/// A path with a reason.
+#[derive(Debug, Encode, Decode)]
+pub(crate) struct Named {
+    #[n(0)]
+    pub(crate) path: Path,
+    #[n(1)]
+    pub(crate) reason: String,
+}
+
+/// Where a content is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub(crate) enum Source {
+    /// In the session's store.
+    #[n(0)]
+    Bytes,
+    /// In git's object store, as the tree has it.
+    #[n(1)]
+    Tree,
+}
+
+/// One file or link.
+#[derive(Debug, Encode, Decode)]
+pub(crate) struct HeldFile {
+    #[n(0)]
+    pub(crate) path: Path,
+    #[n(1)]
+    pub(crate) content: Digest,
+    #[n(2)]
+    pub(crate) source: Source,
+    #[n(3)]
+    pub(crate) link: bool,
+    /// The twelve lowest bits of the mode.
+    #[n(4)]
+    pub(crate) permissions: u16,
+    #[n(5)]
+    pub(crate) size: u64,
+    /// With the fields above, what a later capture knows the file by.
+    #[n(6)]
+    pub(crate) mtime_ns: i64,
+    #[n(7)]
+    pub(crate) ctime_ns: i64,
+    #[n(8)]
+    pub(crate) inode: u64,
+    #[n(9)]
+    pub(crate) device: u64,
+}
+
+impl HeldFile {
+    /// What stood there.
+    pub(crate) fn state(&self) -> FileState {
+        if self.link {
+            return FileState::Symlink(self.content);
+        }
+        let executable = self.permissions & 0o100 != 0;
+        FileState::Regular(RegularFile { content: self.content, size: self.size, executable })
+    }
+
+    pub(super) fn new(path: Vec<u8>, stat: &Stat, content: Digest, source: Source) -> Self {
+        HeldFile {
+            path: Path(path),
+            content,
+            source,
+            link: stat.kind == Kind::Symlink,
+            permissions: stat.permissions,
+            size: stat.size,
+            mtime_ns: stat.mtime_ns,
+            ctime_ns: stat.ctime_ns,
+            inode: stat.inode,
+            device: stat.device,
+        }
+    }
+
+    fn stat(&self) -> Stat {
+        Stat {
+            kind: if self.link { Kind::Symlink } else { Kind::File },
+            permissions: self.permissions,
+            size: self.size,
+            mtime_ns: self.mtime_ns,
+            ctime_ns: self.ctime_ns,
+            inode: self.inode,
+            device: self.device,
+        }
+    }
+}
+
+/// A file whose stamps are this close to the scan that saw it may have been written again without their moving: the
+/// coarsest clock tick of a kernel, doubled.
+const RACY_NS: i64 = 20_000_000;
+
+impl Manifest {
+    /// The file of that path.
+    pub(crate) fn file(&self, path: &[u8]) -> Option<&HeldFile> {
+        let at = self.files.binary_search_by(|file| file.path.0.as_slice().cmp(path)).ok()?;
+        self.files.get(at)
+    }
+
+    /// The file of that path, when it has not been written since.
+    pub(super) fn unchanged(&self, path: &[u8], stat: &Stat) -> Option<&HeldFile> {
+        let settled_before = self.started_ns.saturating_sub(RACY_NS);
+        self.file(path)
+            .filter(|file| file.stat() == *stat && file.mtime_ns < settled_before && file.ctime_ns < settled_before)
+    }
+
+    /// The manifest as it is kept.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        // A Vec as writer cannot fail.
+        let _infallible = minicbor::encode(self, &mut out);
+        let digest = blake3::hash(&out);
+        out.extend_from_slice(digest.as_bytes());
+        out
+    }
+
+    /// Reads a manifest back; `None` when it is damaged or of another format.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (body, digest) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
+        if blake3::hash(body).as_bytes() != digest {
+            return None;
+        }
+        minicbor::decode(body.strip_prefix(MAGIC)?).ok()
+    }
+}
+
+/// Whether the sorted list has the path.
+pub(super) fn lists(paths: &[Path], path: &[u8]) -> bool {
+    paths.binary_search_by(|listed| listed.0.as_slice().cmp(path)).is_ok()
+}

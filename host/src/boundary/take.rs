@@ -1,0 +1,209 @@
+//! From a scan to a boundary.
+//!
+//! Invariant: each file of the scan is left to the tree only when its bytes are its blob's; otherwise its bytes are kept
+//! here, or it is named as unrestorable. One file that cannot be read does not fail the capture.
+
+use std::{collections::BTreeSet, io, os::fd::AsFd};
+
+use gix::index::entry::Mode;
+use rustix::fs::readlinkat;
+
+use super::manifest::{HeldFile, Manifest, Named, Path, Source};
+use crate::{
+    anchor::Root,
+    git::{Clean, Cleanliness, Scope, blob_id, has_attributes, write_tree},
+    model::{Digest, Error, Held},
+    parallel,
+    path::{WorkPath, join, with_ancestors},
+    progress::{Phase, Progress},
+    scan::{self, Hidden, Kind, ReadFailure, Scan, Stat},
+    store::Blobs,
+};
+
+/// A file larger than this is not kept as bytes.
+pub(crate) const MAX_STORED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Records what the scan saw. `previous` is an older manifest of the session, whose files need not be read again.
+pub(crate) fn take(
+    root: &Root,
+    scope: &Scope,
+    scan: &Scan,
+    blobs: &Blobs,
+    previous: Option<&Manifest>,
+    progress: &Progress,
+) -> Result<(Manifest, Held), Error> {
+    let store_error = |error: io::Error| Error::io("keep contents in", "the session's store", error);
+    blobs.prepare().map_err(store_error)?;
+    let tree = write_tree(scope)?.to_string();
+    progress.enter(Phase::Storing);
+
+    let files = files(scan);
+    let attributes = has_attributes(scope, scan);
+    let taker = Taker { root, blobs, previous, progress };
+    let taken = parallel::map(
+        &files,
+        || Clean::new(scope, attributes),
+        |clean, (path, stat)| taker.file(clean, scope, path, stat),
+    );
+
+    let mut manifest = Manifest { tree, started_ns: scan.started_ns, hidden: scan.hidden.clone(), ..Manifest::default() };
+    let mut held = Held::default();
+    for ((path, _), taken) in files.into_iter().zip(taken) {
+        match taken.map_err(store_error)? {
+            Taken::InTree => {}
+            Taken::Held(file) => {
+                if file.source == Source::Bytes {
+                    held.stored_files += 1;
+                    held.stored_bytes += file.size;
+                }
+                manifest.files.push(*file);
+            }
+            Taken::Not(reason) => manifest.unrestorable.push(Named { path: Path(path), reason }),
+        }
+    }
+    not_on_disk(scope, scan, &mut manifest);
+    manifest.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    manifest.unrestorable.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    held.unrestorable_files = manifest.unrestorable.len() as u64;
+    progress.enter(Phase::Idle);
+    Ok((manifest, held))
+}
+
+/// Every file, link and special file of the scan.
+fn files(scan: &Scan) -> Vec<(Vec<u8>, Stat)> {
+    scan.listings
+        .iter()
+        .flat_map(|listing| listing.entries.iter().map(move |entry| (listing, entry)))
+        .filter(|(_, entry)| entry.stat.kind != Kind::Directory)
+        .map(|(listing, entry)| (join(&listing.path, &entry.name), entry.stat))
+        .collect()
+}
+
+/// Names the files and folders of the index that were not seen, and the folders that the index does not have.
+fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) {
+    let mut tracked_folders: BTreeSet<&[u8]> = BTreeSet::new();
+    let mut missing: BTreeSet<&[u8]> = BTreeSet::new();
+    for (entry, path) in scope.entries() {
+        let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
+        for folder in with_ancestors(path).skip(1) {
+            if !tracked_folders.insert(folder) {
+                break;
+            }
+            if scan.listing(folder).is_none() && scan.hidden_over(folder).is_none() {
+                missing.insert(folder);
+            }
+        }
+        if !is_file || scan.stat(path).is_some_and(|stat| stat.kind != Kind::Directory) {
+            continue;
+        }
+        match scan.hidden_over(path) {
+            None => {
+                missing.insert(path);
+            }
+            Some(Hidden { why, .. }) => {
+                let reason = format!("at the boundary it {}", why.words());
+                if manifest.unrestorable.last().is_none_or(|named| named.path.0 != path) {
+                    manifest.unrestorable.push(Named { path: Path(path.to_vec()), reason });
+                }
+            }
+        }
+    }
+    manifest.missing = missing.into_iter().map(|path| Path(path.to_vec())).collect();
+    manifest.folders = scan
+        .listings
+        .iter()
+        .filter(|listing| !listing.path.is_empty() && !tracked_folders.contains(listing.path.as_slice()))
+        .map(|listing| Path(listing.path.clone()))
+        .collect();
+}
+
+/// What became of one file.
+enum Taken {
+    /// The tree has it.
+    InTree,
+    /// It is written down, and its content is to be had.
+    Held(Box<HeldFile>),
+    /// It is not held; the reason.
+    Not(String),
+}
+
+struct Taker<'t> {
+    root: &'t Root,
+    blobs: &'t Blobs,
+    previous: Option<&'t Manifest>,
+    progress: &'t Progress,
+}
+
+impl Taker<'_> {
+    fn file(&self, clean: &mut Clean<'_>, scope: &Scope, path: &[u8], stat: &Stat) -> io::Result<Taken> {
+        self.progress.advance(1);
+        if stat.kind == Kind::Special {
+            return Ok(Taken::Not("it is a FIFO, socket or device".to_owned()));
+        }
+        let index = scope.index();
+        let in_index = scope.in_index(path);
+        let entry = index.entry_by_path(in_index.as_slice().into());
+        if let Some(entry) = entry {
+            let cleanliness = clean.by_stamps(entry, stat);
+            if cleanliness == Cleanliness::Clean && clean.blob_is_the_file(entry, path, stat.size) {
+                return Ok(Taken::InTree);
+            }
+        }
+        if let Some(known) = self.previous.and_then(|previous| previous.unchanged(path, stat)) {
+            let there = known.source == Source::Tree || self.blobs.has(known.content, known.size);
+            let still_in_tree = known.source == Source::Bytes
+                || entry.is_some_and(|entry| clean.blob_is_the_file(entry, path, stat.size));
+            if there && still_in_tree {
+                return Ok(Taken::Held(Box::new(HeldFile::new(path.to_vec(), stat, known.content, known.source))));
+            }
+        }
+        let (bytes, stat) = match self.read(path, stat) {
+            Ok(read) => read,
+            Err(reason) => return Ok(Taken::Not(reason)),
+        };
+        let content = Digest::of(&bytes);
+        let of_blob = entry.filter(|entry| {
+            let mode = match stat.kind {
+                Kind::Symlink => Mode::SYMLINK,
+                _ if stat.executable() => Mode::FILE_EXECUTABLE,
+                _ => Mode::FILE,
+            };
+            entry.mode == mode
+                && clean.blob_is_the_file(entry, path, stat.size)
+                && blob_id(entry.id.kind(), &bytes) == Some(entry.id)
+        });
+        let source = if of_blob.is_some() { Source::Tree } else { Source::Bytes };
+        if source == Source::Bytes {
+            self.blobs.put(content, &bytes)?;
+        }
+        Ok(Taken::Held(Box::new(HeldFile::new(path.to_vec(), &stat, content, source))))
+    }
+
+    /// The whole content of a file or the text of a link, with the stat that it had all the while; or why it is not held.
+    fn read(&self, path: &[u8], stat: &Stat) -> Result<(Vec<u8>, Stat), String> {
+        let path = WorkPath::new(path).map_err(|invalid| invalid.to_string())?;
+        let gone = || ReadFailure::Vanished.to_string();
+        let (folder, name) =
+            self.root.parent(&path).map_err(|errno| ReadFailure::Io(errno.into()).to_string())?.ok_or_else(gone)?;
+        if stat.kind == Kind::Symlink {
+            let text = readlinkat(folder.as_fd(), name, Vec::new()).map_err(|errno| ReadFailure::from(errno).to_string())?;
+            return Ok((text.into_bytes(), *stat));
+        }
+        if stat.size > MAX_STORED_BYTES {
+            return Err(too_large(stat.size));
+        }
+        let mut file = scan::open_regular(folder.as_fd(), name).map_err(|failure| failure.to_string())?;
+        match scan::read_settled(&mut file, MAX_STORED_BYTES) {
+            Ok((bytes, stat)) if stat.size > MAX_STORED_BYTES => {
+                drop(bytes);
+                Err(too_large(stat.size))
+            }
+            Ok(read) => Ok(read),
+            Err(failure) => Err(failure.to_string()),
+        }
+    }
+}
+
+fn too_large(size: u64) -> String {
+    format!("it is larger than 64 MiB ({size} bytes), so its content was not kept")
+}

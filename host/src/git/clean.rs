@@ -1,0 +1,126 @@
+//! Whether a tracked file's bytes are those of its blob.
+//!
+//! Invariant: "clean" is said only of a file whose bytes on disk are the blob's, not merely of one that git would not
+//! list as modified. git calls a file clean when a filter or a line-ending rule would make the blob of it; such a file's
+//! blob does not give the file back. So besides the stamps the sizes must agree, and no filter or encoding may apply: the
+//! other conversions (line endings, `$Id$`) always change the size.
+
+use gix::{
+    bstr::BStr,
+    index::entry::{Flags, Mode, Stage},
+    worktree::stack::state::attributes::Source,
+};
+
+use super::Scope;
+use crate::scan::{Kind, Scan, Stat};
+
+/// The attributes with which bytes may change and their number stay.
+const SAME_SIZE_CONVERSIONS: [&str; 2] = ["filter", "working-tree-encoding"];
+
+/// What the index tells of a file on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cleanliness {
+    /// The file is as the index has it.
+    Clean,
+    /// The stamps agree, but the file is as young as the index: only its content can tell.
+    Racy,
+    /// It differs, or nothing can be told.
+    Unknown,
+}
+
+/// Judges tracked files, for one thread.
+pub(crate) struct Clean<'s> {
+    repository: gix::Repository,
+    index_written_ns: i64,
+    attributes: Option<(gix::worktree::Stack, gix::attrs::search::Outcome)>,
+    scope: &'s Scope,
+}
+
+impl<'s> Clean<'s> {
+    /// `attributes`: whether attribute rules exist at all, see [`has_attributes`].
+    pub(crate) fn new(scope: &'s Scope, attributes: bool) -> Self {
+        let repository = scope.local();
+        let attributes = attributes.then(|| {
+            let stack = repository.attributes_only(scope.index(), Source::WorktreeThenIdMapping).ok()?;
+            let matches = stack.selected_attribute_matches(SAME_SIZE_CONVERSIONS);
+            Some((stack.detach(), matches))
+        });
+        let written = scope.index().timestamp();
+        let index_written_ns =
+            written.unix_seconds().saturating_mul(1_000_000_000).saturating_add(i64::from(written.nanoseconds()));
+        Clean { repository, index_written_ns, attributes: attributes.flatten(), scope }
+    }
+
+    /// What the index entry's stamps tell of the file.
+    pub(crate) fn by_stamps(&self, entry: &gix::index::Entry, stat: &Stat) -> Cleanliness {
+        let as_expected = match stat.kind {
+            Kind::File if stat.executable() => entry.mode == Mode::FILE_EXECUTABLE,
+            Kind::File => entry.mode == Mode::FILE,
+            Kind::Symlink => entry.mode == Mode::SYMLINK,
+            Kind::Directory | Kind::Special => false,
+        };
+        let known = &entry.stat;
+        let same_time = |known: gix::index::entry::stat::Time, now_ns: i64| {
+            // An index written without nanoseconds has zeros there.
+            i64::from(known.secs) == now_ns.div_euclid(1_000_000_000)
+                && (known.nsecs == 0 || i64::from(known.nsecs) == now_ns.rem_euclid(1_000_000_000))
+        };
+        if entry.flags.contains(Flags::INTENT_TO_ADD)
+            || entry.stage() != Stage::Unconflicted
+            || !as_expected
+            || u64::from(known.size) != stat.size
+            || !same_time(known.mtime, stat.mtime_ns)
+            || !same_time(known.ctime, stat.ctime_ns)
+            || known.ino != truncated(stat.inode)
+        {
+            return Cleanliness::Unknown;
+        }
+        let tick = if known.mtime.nsecs == 0 { 1_000_000_000 } else { 1 };
+        if stat.mtime_ns.saturating_add(tick) > self.index_written_ns { Cleanliness::Racy } else { Cleanliness::Clean }
+    }
+
+    /// Whether the blob is there, has the file's size, and no conversion stands between the two.
+    pub(crate) fn blob_is_the_file(&mut self, entry: &gix::index::Entry, path: &[u8], size: u64) -> bool {
+        let header = self.repository.try_find_header(entry.id);
+        let there = header.is_ok_and(|header| header.is_some_and(|header| header.size() == size));
+        there && !self.is_converted(path)
+    }
+
+    fn is_converted(&mut self, path: &[u8]) -> bool {
+        let Some((stack, matches)) = &mut self.attributes else { return false };
+        let path = self.scope.in_index(path);
+        match stack.at_entry(BStr::new(&path), Some(Mode::FILE), &self.repository.objects) {
+            Ok(platform) => {
+                platform.matching_attributes(matches);
+                matches.iter_selected().any(|found| {
+                    use gix::attrs::StateRef;
+                    matches!(found.assignment.state, StateRef::Set | StateRef::Value(_))
+                })
+            }
+            // Rules that cannot be read may say anything.
+            Err(_) => true,
+        }
+    }
+}
+
+/// Whether any attribute rule could apply in the workspace.
+pub(crate) fn has_attributes(scope: &Scope, scan: &Scan) -> bool {
+    const NAME: &[u8] = b".gitattributes";
+    let repository = scope.local();
+    let on_disk = || scan.listings.iter().any(|l| l.entries.binary_search_by(|e| (*e.name).cmp(NAME)).is_ok());
+    let in_index = || scope.index().entries().iter().any(|entry| entry.path(scope.index()).ends_with(NAME));
+    let local = || repository.common_dir().join("info/attributes").exists();
+    let global = || repository.attribute_global_paths().map_or(true, |paths| paths.iter().any(|path| path.exists()));
+    let configured = || repository.config_snapshot().string("core.attributesFile").is_some();
+    on_disk() || in_index() || local() || global() || configured()
+}
+
+/// The id that the bytes would have as a blob.
+pub(crate) fn blob_id(kind: gix::hash::Kind, bytes: &[u8]) -> Option<gix::ObjectId> {
+    gix::objs::compute_hash(kind, gix::objs::Kind::Blob, bytes).ok()
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the index keeps the lower half")]
+fn truncated(inode: u64) -> u32 {
+    inode as u32
+}

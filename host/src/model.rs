@@ -1,0 +1,197 @@
+//! The values that the host's rooms hand to each other. They mirror the records of `wit/types.wit`.
+
+use std::fmt;
+
+use minicbor::{Decode, Encode};
+
+use crate::path::WorkPath;
+
+/// BLAKE3-256 of a file's bytes or of a link's text. Printed in lowercase hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Digest(#[cbor(with = "minicbor::bytes")] pub [u8; 32]);
+
+impl Digest {
+    /// Of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Digest(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl From<blake3::Hash> for Digest {
+    fn from(hash: blake3::Hash) -> Self {
+        Digest(*hash.as_bytes())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What stands at a path. Two states are equal only when kind, content and executable bit are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// Nothing.
+    Absent,
+    /// A regular file.
+    Regular(RegularFile),
+    /// A symbolic link, by the digest of its text.
+    Symlink(Digest),
+    /// A folder.
+    Directory,
+    /// A FIFO, socket, device or nested repository: seen, never read, never written.
+    Other,
+}
+
+impl FileState {
+    /// The digest of what stands there, for a file or a link.
+    pub fn digest(&self) -> Option<Digest> {
+        match self {
+            FileState::Regular(file) => Some(file.content),
+            FileState::Symlink(text) => Some(*text),
+            _ => None,
+        }
+    }
+}
+
+/// The content and executable bit of a regular file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegularFile {
+    /// Of the file's bytes.
+    pub content: Digest,
+    /// In bytes.
+    pub size: u64,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+}
+
+/// What a boundary holds for a path. Three states: a path that was not captured is never taken for an absent one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Nothing stood there.
+    Absent,
+    /// This stood there, and can be brought back.
+    Present(FileState),
+    /// The boundary does not tell, or its content is not to be had.
+    Unrestorable(String),
+}
+
+/// How a call changed a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// Nothing stood there before the call.
+    Created,
+    /// Something else stood there before the call.
+    Modified,
+    /// Nothing stands there after the call.
+    Deleted,
+}
+
+/// What a scan remembers of a path from before a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prior {
+    /// In bytes; 0 for what is no regular file.
+    pub size: u64,
+    /// The nine permission bits of a regular file.
+    pub permissions: Option<u32>,
+}
+
+/// One path that differs between two scans.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Where. The bytes as the file system has them: a path that may not be written can still be seen.
+    pub path: Vec<u8>,
+    /// How.
+    pub kind: ChangeKind,
+    /// What stood there before, when something did.
+    pub before: Option<Prior>,
+    /// What stands there now.
+    pub after: FileState,
+    /// Why the scans could not see the path fully, when they could not.
+    pub incomplete: Option<String>,
+}
+
+/// What differs between two scans.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Every path that differs, sorted by path.
+    pub changes: Vec<Change>,
+    /// Every folder that was made, sorted by path.
+    pub made_directories: Vec<Vec<u8>>,
+}
+
+/// What a boundary recorded, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Files whose bytes are in the store.
+    pub stored_files: u64,
+    /// Their sizes together, in bytes.
+    pub stored_bytes: u64,
+    /// Files that are named but not held.
+    pub unrestorable_files: u64,
+}
+
+/// One path to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where.
+    pub path: WorkPath,
+    /// The path is changed only while this stands there.
+    pub guard: FileState,
+    /// What the boundary is said to hold.
+    pub to: FileState,
+    /// The nine permission bits that a file had before the session changed it, where known.
+    pub permissions: Option<u32>,
+}
+
+/// What became of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// The guard did not hold; this stands there, and was left.
+    Changed(FileState),
+    /// It would have destroyed what is not the session's. All was left as it was.
+    Refused(String),
+    /// The system said no. What stood there still stands there.
+    Failed(String),
+}
+
+/// Why a room could not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A checkpoint cannot be had here or now.
+    #[error("{detail} ({reason})")]
+    Unavailable {
+        /// A documented name.
+        reason: &'static str,
+        /// For a person: what, where, and what to do.
+        detail: String,
+    },
+    /// A parameter that no state of the workspace would make right.
+    #[error("{parameter}: {expected}")]
+    Invalid {
+        /// The parameter's name.
+        parameter: &'static str,
+        /// What it must be.
+        expected: String,
+    },
+    /// The system failed.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Error {
+    /// A failure of the system: what was being done, to what, and what it said.
+    pub(crate) fn io(doing: &str, what: impl fmt::Display, error: impl fmt::Display) -> Self {
+        Error::Other(format!("cannot {doing} {what}: {error}"))
+    }
+}

@@ -1,0 +1,246 @@
+//! One step: look, keep what is displaced, put the boundary's state in its place.
+
+use std::{
+    fmt,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use rustix::{
+    fs::{self, AtFlags, Mode, RenameFlags},
+    io::Errno,
+};
+
+use super::{
+    Restorer, folders,
+    stage::{Look, Stage},
+};
+use crate::{
+    anchor,
+    git::Trees,
+    model::{FileState, Outcome, Step},
+    scan::{self, ReadFailure, Stat},
+};
+
+/// Why a step stopped, with everything as it was.
+pub(super) enum Stopped {
+    /// Something else stands there.
+    Changed(FileState),
+    /// It would have destroyed what is not the session's.
+    Refused(String),
+    /// The system said no: what was being done, and what it said.
+    Failed(String),
+}
+
+impl Stopped {
+    pub(super) fn failed(doing: &str, error: impl fmt::Display) -> Self {
+        Stopped::Failed(format!("cannot {doing}: {error}; it was left as it was"))
+    }
+
+    pub(super) fn outcome(self) -> Outcome {
+        match self {
+            Stopped::Changed(found) => Outcome::Changed(found),
+            Stopped::Refused(why) => Outcome::Refused(why),
+            Stopped::Failed(why) => Outcome::Failed(why),
+        }
+    }
+}
+
+/// Does the step, or stops with everything as it was.
+pub(super) fn carry_out(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step) -> Result<Outcome, Stopped> {
+    if step.guard == FileState::Other {
+        return Err(Stopped::Refused("a FIFO, socket, device or nested repository is never touched".to_owned()));
+    }
+    let opened = match (&step.guard, &step.to) {
+        (FileState::Absent, FileState::Absent) => return Ok(Outcome::Done),
+        (FileState::Absent, _) => restorer.root.parent_made(&step.path),
+        _ => match restorer.root.parent(&step.path) {
+            Ok(Some(parent)) => Ok(parent),
+            Ok(None) => return Err(Stopped::Changed(FileState::Absent)),
+            Err(errno) => Err(errno),
+        },
+    };
+    let (folder, name) = match opened {
+        Ok(parent) => parent,
+        Err(Errno::NOTDIR | Errno::LOOP) => {
+            let why = "a folder on the way to it is a file or a link now; nothing was written through it";
+            return Err(Stopped::Failed(why.to_owned()));
+        }
+        Err(errno) => return Err(Stopped::failed("reach its folder", errno)),
+    };
+    let place = Place { folder: folder.as_fd(), name };
+    place.keep_displaced(restorer, &step.guard)?;
+    match &step.to {
+        FileState::Absent => place.remove(&step.guard)?,
+        FileState::Directory => place.make_folder(&step.guard)?,
+        FileState::Regular(_) | FileState::Symlink(_) => {
+            let content = restorer
+                .boundary
+                .content(trees, step.path.as_bytes())
+                .map_err(|why| Stopped::Failed(format!("{why}; it was left as it was")))?;
+            if Some(crate::model::Digest::of(&content)) != step.to.digest() {
+                return Err(Stopped::Failed("its content at the boundary is not to be had; it was left as it was".to_owned()));
+            }
+            let permissions = step.permissions.or_else(|| restorer.boundary.permissions(step.path.as_bytes()));
+            place.publish(step, &content, permissions)?;
+        }
+        FileState::Other => {
+            return Err(Stopped::Failed("a special file cannot be made; nothing was changed".to_owned()));
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// A name in an open folder.
+struct Place<'p> {
+    folder: BorrowedFd<'p>,
+    name: &'p [u8],
+}
+
+impl Place<'_> {
+    /// Stops unless what stands there is what the guard says.
+    fn check(&self, guard: &FileState) -> Result<Option<Stat>, Stopped> {
+        let stat = anchor::stat(self.folder, self.name).map_err(|errno| Stopped::failed("look at it", errno))?;
+        let Some(stat) = stat.as_ref().map(Stat::from) else {
+            return if *guard == FileState::Absent { Ok(None) } else { Err(Stopped::Changed(FileState::Absent)) };
+        };
+        match scan::content_of(self.folder, self.name, &stat) {
+            Ok(found) if found == *guard => Ok(Some(stat)),
+            Ok(found) => Err(Stopped::Changed(found)),
+            Err(failure) => Err(Stopped::failed("compare it", failure)),
+        }
+    }
+
+    /// Keeps the content that is about to be displaced. It is the guard's content, or the step stops.
+    fn keep_displaced(&self, restorer: &Restorer<'_>, guard: &FileState) -> Result<(), Stopped> {
+        let keep = |error: std::io::Error| Stopped::failed("keep its present content", error);
+        match guard {
+            FileState::Regular(expected) => {
+                let mut file = match scan::open_regular(self.folder, self.name) {
+                    Ok(file) => file,
+                    Err(ReadFailure::Vanished) => {
+                        self.check(guard)?;
+                        return Err(Stopped::failed("read it", ReadFailure::Vanished));
+                    }
+                    Err(failure) => return Err(Stopped::failed("read it", failure)),
+                };
+                let (content, stat) = scan::digest(&mut file).map_err(|failure| Stopped::failed("read it", failure))?;
+                if content != expected.content {
+                    let size = stat.size;
+                    let found = crate::model::RegularFile { content, size, executable: stat.executable() };
+                    return Err(Stopped::Changed(FileState::Regular(found)));
+                }
+                restorer.displaced.put_from(content, stat.size, &mut file).map_err(keep)
+            }
+            FileState::Symlink(digest) => match fs::readlinkat(self.folder, self.name, Vec::new()) {
+                Ok(text) if crate::model::Digest::of(text.to_bytes()) == *digest => {
+                    restorer.displaced.put(*digest, text.to_bytes()).map_err(keep)
+                }
+                _ => {
+                    self.check(guard)?;
+                    Err(Stopped::failed("read the link", ReadFailure::Unsettled))
+                }
+            },
+            FileState::Absent | FileState::Directory | FileState::Other => Ok(()),
+        }
+    }
+
+    /// Takes away what stands there.
+    fn remove(&self, guard: &FileState) -> Result<(), Stopped> {
+        self.check(guard)?;
+        let flags = if *guard == FileState::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        match fs::unlinkat(self.folder, self.name, flags) {
+            Ok(()) => Ok(()),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Err(Stopped::Refused(not_empty())),
+            Err(errno) => Err(Stopped::failed("remove it", errno)),
+        }
+    }
+
+    /// Makes a folder in place of what stands there.
+    fn make_folder(&self, guard: &FileState) -> Result<(), Stopped> {
+        if *guard != FileState::Absent {
+            self.remove(guard)?;
+        }
+        match fs::mkdirat(self.folder, self.name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) if *guard == FileState::Absent => match self.check(guard) {
+                Err(Stopped::Changed(FileState::Directory)) | Ok(_) => Ok(()),
+                Err(stopped) => Err(stopped),
+            },
+            Err(errno) => Err(Stopped::failed("make the folder", errno)),
+        }
+    }
+
+    /// Puts a file or link in place of what stands there.
+    fn publish(&self, step: &Step, content: &[u8], permissions: Option<u32>) -> Result<(), Stopped> {
+        let displaced = anchor::stat(self.folder, self.name).map_err(|errno| Stopped::failed("look at it", errno))?;
+        let look = match &step.to {
+            FileState::Regular(file) => Look::File { permissions: permissions_of(permissions, file.executable) },
+            _ => Look::Link,
+        };
+        let owner = displaced.filter(|_| matches!(step.guard, FileState::Regular(_))).map(|s| (s.st_uid, s.st_gid));
+        let stage = Stage::make(self.folder, look, content, owner)
+            .map_err(|error| Stopped::failed("write its content beside it", error))?;
+        if step.guard == FileState::Directory {
+            self.check(&step.guard)?;
+            folders::remove_empty_tree(self.folder, self.name).map_err(|errno| match errno {
+                Errno::NOTEMPTY | Errno::EXIST => Stopped::Refused(not_empty()),
+                errno => Stopped::failed("remove the folder in its place", errno),
+            })?;
+        }
+        match step.guard {
+            FileState::Absent | FileState::Directory => stage.publish_new(self.name).map_err(|errno| match errno {
+                Errno::EXIST => match self.check(&FileState::Absent) {
+                    Err(stopped) => stopped,
+                    Ok(_) => Stopped::failed("give it its name", errno),
+                },
+                errno => Stopped::failed("give it its name", errno),
+            }),
+            _ => {
+                self.check(&step.guard)?;
+                stage.publish_over(self.name).map_err(|errno| Stopped::failed("put it in place", errno))
+            }
+        }
+    }
+}
+
+/// The bits of a restored file: those from before the session changed it, the executable ones as at the boundary. Never
+/// wider than that: who could not read it before cannot execute it now.
+fn permissions_of(before: Option<u32>, executable: bool) -> u32 {
+    let bits = before.unwrap_or(0o644) & 0o777;
+    if !executable {
+        return bits & !0o111;
+    }
+    if bits & 0o111 != 0 { bits | 0o100 } else { bits | ((bits & 0o444) >> 2) | 0o100 }
+}
+
+fn not_empty() -> String {
+    "the folder holds what the session did not make; it was left as it was".to_owned()
+}
+
+/// Renames without ever replacing; where the system has no such flag, by a link that fails when the name is taken.
+pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &[u8], to: &[u8]) -> Result<(), Errno> {
+    match fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            fs::linkat(folder, from, folder, to, AtFlags::empty())?;
+            fs::unlinkat(folder, from, AtFlags::empty())
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::permissions_of;
+
+    #[test]
+    fn restored_bits_are_those_from_before_and_never_wider() {
+        assert_eq!(permissions_of(Some(0o600), false), 0o600);
+        assert_eq!(permissions_of(Some(0o600), true), 0o700);
+        assert_eq!(permissions_of(Some(0o755), false), 0o644);
+        assert_eq!(permissions_of(Some(0o644), true), 0o755);
+        assert_eq!(permissions_of(Some(0o750), true), 0o750);
+        assert_eq!(permissions_of(Some(0o4755), true), 0o755);
+        assert_eq!(permissions_of(None, false), 0o644);
+        assert_eq!(permissions_of(None, true), 0o755);
+    }
+}

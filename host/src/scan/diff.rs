@@ -1,0 +1,177 @@
+//! What differs between two scans.
+//!
+//! Invariant: a path that only came into view or left it was not created or deleted. What one scan did not see is looked
+//! for among what that scan left out, and on the disk, before anything is said of it.
+
+use std::cmp::Ordering;
+
+use super::{Kind, Scan, Stat, Why, observe};
+use crate::{
+    anchor::{self, Root},
+    model::{Change, ChangeKind, Difference, FileState, Prior},
+    parallel,
+    path::{WorkPath, join},
+};
+
+/// What differs between `before` and `now`, with the contents as they are now.
+pub(crate) fn difference(root: &Root, before: &Scan, now: &Scan) -> Difference {
+    let pairs = differing(before, now);
+    let mut made_directories: Vec<Vec<u8>> = pairs
+        .iter()
+        .filter(|pair| pair.now.is_some_and(|stat| stat.kind == Kind::Directory))
+        .filter(|pair| before.hidden_over(&pair.path).is_none())
+        .map(|pair| pair.path.clone())
+        .collect();
+    made_directories.sort_unstable();
+    let judged = parallel::map(&pairs, || (), |(), pair| judge(root, before, now, pair));
+    let mut changes: Vec<Change> = judged.into_iter().flatten().collect();
+    changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Difference { changes, made_directories }
+}
+
+/// A path whose stat differs between the scans.
+struct Pair {
+    path: Vec<u8>,
+    before: Option<Stat>,
+    now: Option<Stat>,
+}
+
+fn differing(before: &Scan, now: &Scan) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (a, b) in merged(&before.listings, &now.listings, |a, b| a.path.cmp(&b.path)) {
+        let Some(folder) = a.or(b).map(|listing| &listing.path) else { continue };
+        let (a, b) = (a.map_or(&[][..], |a| &a.entries), b.map_or(&[][..], |b| &b.entries));
+        for (a, b) in merged(a, b, |a, b| a.name.cmp(&b.name)) {
+            let (before, now) = (a.map(|entry| entry.stat), b.map(|entry| entry.stat));
+            let is_folder = |stat: Option<Stat>| stat.is_some_and(|stat| stat.kind == Kind::Directory);
+            if before == now || (is_folder(before) && is_folder(now)) {
+                continue;
+            }
+            let Some(name) = a.or(b).map(|entry| &entry.name) else { continue };
+            pairs.push(Pair { path: join(folder, name), before, now });
+        }
+    }
+    pairs
+}
+
+/// The elements of two sorted lists, those that are equal by `compare` together.
+fn merged<'l, T>(
+    a: &'l [T],
+    b: &'l [T],
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> impl Iterator<Item = (Option<&'l T>, Option<&'l T>)> {
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    std::iter::from_fn(move || {
+        let order = match (a.peek(), b.peek()) {
+            (None, None) => return None,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(x), Some(y)) => compare(x, y),
+        };
+        match order {
+            Ordering::Less => Some((a.next(), None)),
+            Ordering::Greater => Some((None, b.next())),
+            Ordering::Equal => Some((a.next(), b.next())),
+        }
+    })
+}
+
+/// What the difference of one path amounts to; `None` when to nothing, or to what other paths say already.
+fn judge(root: &Root, before: &Scan, now: &Scan, pair: &Pair) -> Option<Change> {
+    let unseen_before = before.hidden_over(&pair.path).map(|hidden| hidden.why.words());
+    let hidden_now = now.hidden_over(&pair.path).map(|hidden| &hidden.why);
+    match (pair.before, pair.now) {
+        (None, None) => None,
+        (None, Some(stat)) => {
+            if stat.kind == Kind::Directory && hidden_now.is_none() && !is_empty(now, &pair.path) {
+                return None;
+            }
+            let why = unseen_before.map(|words| format!("before the call it {words}"));
+            Some(seen(root, pair, ChangeKind::Created, &stat, why.or(hidden_now.map(Why::words))))
+        }
+        (Some(prior), Some(stat)) => {
+            let why = unseen_before.or(hidden_now.map(Why::words));
+            Some(change(pair, ChangeKind::Modified, look(root, pair, &stat), Some(prior), why))
+        }
+        (Some(prior), None) => match hidden_now {
+            Some(why @ Why::Unreadable(_)) => {
+                Some(change(pair, ChangeKind::Modified, Ok(FileState::Other), Some(prior), Some(why.words())))
+            }
+            Some(why @ Why::Vanished) => {
+                Some(change(pair, ChangeKind::Deleted, Ok(FileState::Absent), Some(prior), Some(why.words())))
+            }
+            Some(Why::Ignored | Why::Repository) | None => gone(root, before, pair, prior, unseen_before),
+        },
+    }
+}
+
+/// A path that the later scan does not list, and does not say why it would not: deleted, or out of scope.
+fn gone(root: &Root, before: &Scan, pair: &Pair, prior: Stat, unseen: Option<String>) -> Option<Change> {
+    match on_disk(root, &pair.path) {
+        Ok(None) => {
+            if prior.kind == Kind::Directory && unseen.is_none() && !is_empty(before, &pair.path) {
+                return None;
+            }
+            let why = unseen.map(|words| format!("before the call it {words}"));
+            Some(change(pair, ChangeKind::Deleted, Ok(FileState::Absent), Some(prior), why))
+        }
+        Ok(Some(stat)) if stat == prior || (stat.kind == Kind::Directory && prior.kind == Kind::Directory) => None,
+        Ok(Some(stat)) => Some(change(pair, ChangeKind::Modified, look(root, pair, &stat), Some(prior), unseen)),
+        Err(why) => Some(change(pair, ChangeKind::Modified, Ok(FileState::Other), Some(prior), Some(why))),
+    }
+}
+
+fn seen(root: &Root, pair: &Pair, kind: ChangeKind, stat: &Stat, why: Option<String>) -> Change {
+    change(pair, kind, look(root, pair, stat), None, why)
+}
+
+fn change(
+    pair: &Pair,
+    kind: ChangeKind,
+    after: Result<FileState, String>,
+    prior: Option<Stat>,
+    incomplete: Option<String>,
+) -> Change {
+    let (after, incomplete) = match after {
+        Ok(after) => (after, incomplete),
+        Err(why) => (FileState::Other, Some(incomplete.unwrap_or(why))),
+    };
+    let before = prior.map(|stat| Prior {
+        size: if stat.kind == Kind::File { stat.size } else { 0 },
+        permissions: (stat.kind == Kind::File).then(|| stat.nine_bits()),
+    });
+    Change { path: pair.path.clone(), kind, before, after, incomplete }
+}
+
+/// What stands at the path, which the later scan saw as `stat`.
+fn look(root: &Root, pair: &Pair, stat: &Stat) -> Result<FileState, String> {
+    match stat.kind {
+        Kind::Directory => return Ok(FileState::Directory),
+        Kind::Special => return Ok(FileState::Other),
+        Kind::File | Kind::Symlink => {}
+    }
+    let path = WorkPath::new(pair.path.clone()).map_err(|invalid| invalid.to_string())?;
+    match observe(root, &path) {
+        Ok(FileState::Absent) => Err(Why::Vanished.words()),
+        Ok(state) => Ok(state),
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
+fn on_disk(root: &Root, path: &[u8]) -> Result<Option<Stat>, String> {
+    let path = WorkPath::new(path).map_err(|invalid| invalid.to_string())?;
+    let stat = match root.parent(&path) {
+        Ok(None) => Ok(None),
+        Ok(Some((folder, name))) => anchor::stat(std::os::fd::AsFd::as_fd(&folder), name),
+        Err(errno) => Err(errno),
+    };
+    stat.map(|stat| stat.as_ref().map(Stat::from)).map_err(|errno| format!("could not be looked at ({errno})"))
+}
+
+/// Whether the scan saw nothing at all in the folder.
+fn is_empty(scan: &Scan, path: &[u8]) -> bool {
+    let below = [path, b"/"].concat();
+    let first = scan.hidden.partition_point(|hidden| hidden.path.as_slice() < below.as_slice());
+    scan.listing(path).is_none_or(|listing| listing.entries.is_empty())
+        && scan.hidden.get(first).is_none_or(|hidden| !hidden.path.starts_with(&below))
+}

@@ -1,0 +1,229 @@
+//! The parallel walk.
+//!
+//! Invariant: every name below the root is an entry, or below a hidden path, or never git's business: `.git`, the state
+//! folder, and the temporary names of a restore.
+
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Instant, SystemTime},
+};
+
+use rustix::{
+    fs::{AtFlags, Dir, statat},
+    io::Errno,
+};
+
+use super::{Entry, Hidden, Kind, Listing, Scan, Stat, Why};
+use crate::{
+    anchor::{Root, open_folder},
+    git::{Ignores, Scope},
+    parallel,
+    path::join,
+    progress::Progress,
+    restore::is_stage_name,
+};
+
+/// What a walk needs.
+pub(crate) struct Walk<'w> {
+    pub(crate) root: &'w Root,
+    /// What git tracks and ignores.
+    pub(crate) scope: &'w Scope,
+    /// The state folder's path below the root, when it is there.
+    pub(crate) state: Option<&'w [u8]>,
+    pub(crate) progress: &'w Progress,
+}
+
+/// Walks the whole workspace.
+pub(crate) fn walk(walk: &Walk<'_>) -> Result<Scan, Errno> {
+    let started = Instant::now();
+    let started_ns = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |elapsed| i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
+    let root = Arc::new(walk.root.as_fd().try_clone_to_owned().map_err(|_| Errno::MFILE)?);
+    let first = Job { parent: root, name: b".".as_slice().into(), path: Vec::new() };
+    let queue = Queue { state: Mutex::new(State { jobs: vec![first], working: 0 }), changed: Condvar::new() };
+
+    let mut found: Vec<Found> = thread::scope(|scope| {
+        let others: Vec<_> = (1..parallel::threads()).map(|_| scope.spawn(|| work(walk, &queue))).collect();
+        let mut found = vec![work(walk, &queue)];
+        for other in others {
+            match other.join() {
+                Ok(theirs) => found.push(theirs),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        found
+    });
+
+    let mut scan = Scan { started_ns, ..Scan::default() };
+    for part in &mut found {
+        scan.listings.append(&mut part.listings);
+        scan.hidden.append(&mut part.hidden);
+        scan.files += part.files;
+        scan.errors += part.errors;
+    }
+    scan.listings.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    scan.hidden.sort_by(|a, b| a.path.cmp(&b.path));
+    scan.hidden.dedup_by(|a, b| a.path == b.path);
+    scan.elapsed = started.elapsed();
+    Ok(scan)
+}
+
+/// A folder to list: it is opened when its turn comes, so that no more handles are open than folders have pending ones.
+struct Job {
+    parent: Arc<OwnedFd>,
+    name: Box<[u8]>,
+    path: Vec<u8>,
+}
+
+struct State {
+    jobs: Vec<Job>,
+    working: usize,
+}
+
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next folder, newest first, so that the walk goes down before it goes on; `None` when all is done.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop() {
+                state.working += 1;
+                return Some(job);
+            }
+            if state.working == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn done(&self, children: Vec<Job>) {
+        let mut state = self.lock();
+        state.working -= 1;
+        state.jobs.extend(children);
+        if state.working == 0 || state.jobs.len() > 1 {
+            self.changed.notify_all();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    listings: Vec<Listing>,
+    hidden: Vec<Hidden>,
+    files: u64,
+    errors: u64,
+}
+
+impl Found {
+    fn hide(&mut self, path: Vec<u8>, why: Why) {
+        if matches!(why, Why::Unreadable(_) | Why::Vanished) {
+            self.errors += 1;
+        }
+        self.hidden.push(Hidden { path, why });
+    }
+}
+
+fn work(walk: &Walk<'_>, queue: &Queue) -> Found {
+    let mut found = Found::default();
+    let mut ignores = Ignores::new(walk.scope);
+    while let Some(job) = queue.next() {
+        let children = list(walk, job, &mut ignores, &mut found);
+        queue.done(children);
+    }
+    found
+}
+
+/// Lists one folder; answers the folders in it.
+fn list(walk: &Walk<'_>, job: Job, ignores: &mut Ignores<'_>, found: &mut Found) -> Vec<Job> {
+    let Job { parent, name, path } = job;
+    let opened = open_folder(parent.as_fd(), &name).and_then(|handle| Ok((Dir::read_from(&handle)?, handle)));
+    let (mut dir, handle) = match opened {
+        Ok(opened) => opened,
+        Err(errno) => {
+            found.hide(path, unreadable(errno));
+            return Vec::new();
+        }
+    };
+    let tracked = walk.scope.folder(&path);
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut folders: Vec<Vec<u8>> = Vec::new();
+    while let Some(next) = dir.read() {
+        let name = match &next {
+            Ok(entry) => entry.file_name().to_bytes(),
+            Err(errno) => {
+                found.hide(path, unreadable(*errno));
+                return Vec::new();
+            }
+        };
+        if matches!(name, b"." | b"..") || is_stage_name(name) {
+            continue;
+        }
+        if name == b".git" {
+            if !path.is_empty() && walk.scope.is_repository(&path) {
+                found.hide(path, Why::Repository);
+                return Vec::new();
+            }
+            continue;
+        }
+        let stat = match statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Stat::from(&stat),
+            Err(errno) => {
+                found.hide(join(&path, name), unreadable(errno));
+                continue;
+            }
+        };
+        let is_folder = stat.kind == Kind::Directory;
+        let is_tracked = if is_folder { tracked.has_below(name) } else { tracked.has(name) };
+        if !is_tracked {
+            let below = join(&path, name);
+            if is_folder && walk.state == Some(below.as_slice()) {
+                continue;
+            }
+            match ignores.matches(&below, is_folder) {
+                Ok(false) => {}
+                Ok(true) => {
+                    found.hide(below, Why::Ignored);
+                    continue;
+                }
+                // Git warns of rules that it cannot read, and goes on without them.
+                Err(_) => found.errors += 1,
+            }
+        }
+        if is_folder {
+            folders.push(name.to_vec());
+        } else {
+            found.files += 1;
+        }
+        entries.push(Entry { name: name.into(), stat });
+    }
+    walk.progress.advance(entries.len());
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let children = if folders.is_empty() {
+        Vec::new()
+    } else {
+        let handle = Arc::new(handle);
+        let job = |name: Vec<u8>| Job { parent: Arc::clone(&handle), path: join(&path, &name), name: name.into() };
+        folders.into_iter().map(job).collect()
+    };
+    found.listings.push(Listing { path, entries });
+    children
+}
+
+fn unreadable(errno: Errno) -> Why {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Why::Vanished,
+        errno => Why::Unreadable(errno.to_string()),
+    }
+}

@@ -1,0 +1,237 @@
+//! The state folder, and a session's folder in it.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Blobs, Guard, files,
+    journal::{self, Journal},
+    lock::lock_file,
+};
+use crate::model::Error;
+
+/// Where state lives below the workspace root.
+const IN_TREE: [&str; 3] = [".harn", "state", "checkpoints"];
+
+/// A session id that is safe as the name of one folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SessionId(String);
+
+impl SessionId {
+    /// The host's own check: whatever a component asks for, state stays in the state folder.
+    pub(crate) fn new(id: &str) -> Result<Self, Error> {
+        let safe = !id.is_empty()
+            && id.len() <= 200
+            && !id.starts_with('.')
+            && !id.chars().any(|c| c.is_control() || c == '/' || c == '\\');
+        if safe {
+            return Ok(SessionId(id.to_owned()));
+        }
+        let expected = "1 to 200 bytes without slashes, backslashes or control characters, not starting with a dot";
+        Err(Error::Invalid { parameter: "session_id", expected: expected.to_owned() })
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The folder of all sessions.
+#[derive(Debug)]
+pub(crate) struct StateDir {
+    path: PathBuf,
+    /// The components below the workspace root, when it is there.
+    below_root: Option<Vec<u8>>,
+    in_tree: bool,
+    root: PathBuf,
+}
+
+impl StateDir {
+    /// The state folder of a workspace; `elsewhere` in place of the one below the root.
+    pub(crate) fn new(root: &Path, elsewhere: Option<&Path>) -> io::Result<Self> {
+        use std::os::unix::ffi::OsStrExt;
+        let in_tree = elsewhere.is_none();
+        let path = match elsewhere {
+            Some(path) => absolute(path)?,
+            None => root.join(IN_TREE.iter().collect::<PathBuf>()),
+        };
+        let below_root = path.strip_prefix(root).ok().map(|path| path.as_os_str().as_bytes().to_vec());
+        Ok(StateDir { path, below_root, in_tree, root: root.to_owned() })
+    }
+
+    /// The path below the workspace root, when the folder is there: scans leave it out.
+    pub(crate) fn below_root(&self) -> Option<&[u8]> {
+        self.below_root.as_deref()
+    }
+
+    /// The session, when it has state.
+    pub(crate) fn existing(&self, id: &SessionId) -> Result<Option<Session>, Error> {
+        let path = self.path.join(id.as_str());
+        self.check()?;
+        match path.symlink_metadata() {
+            Ok(there) if there.is_dir() => Ok(Some(Session { path })),
+            Ok(_) => Err(unsafe_folder(&path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("open the session's state", path.display(), error)),
+        }
+    }
+
+    /// The session, whose folder is made if need be.
+    pub(crate) fn make(&self, id: &SessionId) -> Result<Session, Error> {
+        self.check()?;
+        let made = || -> io::Result<PathBuf> {
+            files::make_folder(&self.path)?;
+            let ignore = self.path.join(".gitignore");
+            if !ignore.exists() {
+                files::write_whole(&ignore, b"*\n")?;
+            }
+            let path = self.path.join(id.as_str());
+            files::make_folder(&path)?;
+            Ok(path)
+        };
+        let path = made().map_err(|error| Error::io("make the state folder", self.path.display(), error))?;
+        Ok(Session { path })
+    }
+
+    /// The workspace can be written by whoever the agent runs: a link in the way of the state folder would lead its
+    /// files elsewhere.
+    fn check(&self) -> Result<(), Error> {
+        if !self.in_tree {
+            return Ok(());
+        }
+        let mut path = self.root.clone();
+        for component in IN_TREE {
+            path.push(component);
+            match path.symlink_metadata() {
+                Ok(there) if there.is_dir() => {}
+                Ok(_) => return Err(unsafe_folder(&path)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                Err(error) => return Err(Error::io("look at the state folder", path.display(), error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unsafe_folder(path: &Path) -> Error {
+    let detail = format!(
+        "{} is not a folder of its own (a link, perhaps): state is not kept through it; move it away or use another \
+         state folder",
+        path.display()
+    );
+    Error::Unavailable { reason: "state_damaged", detail }
+}
+
+/// Resolves links in the part of the path that exists.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let mut missing: Vec<OsString> = Vec::new();
+    let mut existing = path.as_path();
+    loop {
+        match existing.canonicalize() {
+            Ok(mut resolved) => {
+                resolved.extend(missing.into_iter().rev());
+                return Ok(resolved);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match (existing.parent(), existing.file_name()) {
+                (Some(parent), Some(name)) => {
+                    missing.push(name.to_owned());
+                    existing = parent;
+                }
+                _ => return Err(error),
+            },
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The state of one session.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    path: PathBuf,
+}
+
+impl Session {
+    /// Waits for the session's lock; `None` when the session was dropped meanwhile.
+    pub(crate) fn lock(&self) -> Result<Option<Guard>, Error> {
+        lock_file(&self.path.join("lock")).map_err(|error| Error::io("lock", self.path.display(), error))
+    }
+
+    /// The session's events.
+    pub(crate) fn journal(&self) -> Journal {
+        Journal::new(self.path.join("journal"))
+    }
+
+    /// The session's events, read from the start.
+    pub(crate) fn events(&self) -> Result<journal::Read, Error> {
+        self.journal().read()
+    }
+
+    /// The session's contents.
+    pub(crate) fn blobs(&self) -> Blobs {
+        Blobs::new(self.path.join("blobs"))
+    }
+
+    /// Keeps a boundary's manifest.
+    pub(crate) fn write_boundary(&self, key: u64, bytes: &[u8]) -> Result<(), Error> {
+        let folder = self.path.join("boundaries");
+        let path = folder.join(key.to_string());
+        files::make_folder(&folder)
+            .and_then(|()| files::write_whole(&path, bytes))
+            .map_err(|error| Error::io("keep the boundary in", path.display(), error))
+    }
+
+    /// A boundary's manifest; `None` when there is none under that number.
+    pub(crate) fn read_boundary(&self, key: u64) -> Result<Option<Vec<u8>>, Error> {
+        let path = self.path.join("boundaries").join(key.to_string());
+        match files::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read the boundary in", path.display(), error)),
+        }
+    }
+
+    /// Keeps a scan; answers its number.
+    pub(crate) fn write_scan(&self, bytes: &[u8]) -> Result<u64, Error> {
+        let folder = self.path.join("scans");
+        let write = || -> io::Result<u64> {
+            files::make_folder(&folder)?;
+            let taken = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u64>().ok();
+            let id = fs::read_dir(&folder)?.filter_map(taken).max().map_or(0, |newest| newest + 1);
+            files::write_whole(&folder.join(id.to_string()), bytes)?;
+            Ok(id)
+        };
+        write().map_err(|error| Error::io("keep the scan in", folder.display(), error))
+    }
+
+    /// A kept scan; `None` when there is none under that number.
+    pub(crate) fn read_scan(&self, id: u64) -> Result<Option<Vec<u8>>, Error> {
+        let path = self.path.join("scans").join(id.to_string());
+        match files::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read the scan in", path.display(), error)),
+        }
+    }
+
+    /// Releases a kept scan.
+    pub(crate) fn forget_scan(&self, id: u64) {
+        // One that stays costs space until the session is dropped, nothing else.
+        let _best_effort = fs::remove_file(self.path.join("scans").join(id.to_string()));
+    }
+
+    /// Removes all that the session keeps. The folder takes another name first, so that half of a session is never
+    /// taken for a whole one.
+    pub(crate) fn erase(self, _held: Guard) -> Result<(), Error> {
+        let erase = || -> io::Result<()> {
+            let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+            let aside = self.path.with_file_name(format!(".dropped-{}-{name}", std::process::id()));
+            fs::rename(&self.path, &aside)?;
+            fs::remove_dir_all(&aside)
+        };
+        erase().map_err(|error| Error::io("remove", self.path.display(), error))
+    }
+}

@@ -1,0 +1,131 @@
+//! One opened workspace: its root, its repository, where its sessions' state lives.
+
+use std::{path::Path, sync::Arc};
+
+use crate::{
+    anchor::Root,
+    boundary::{HeldBoundary, Manifest, take},
+    git::{Repository, Scope},
+    model::{Difference, Error, FileState, Held, Outcome, Step, Target},
+    path::WorkPath,
+    progress::{Phase, Progress},
+    restore::{Restorer, apply, remove_empty},
+    scan::{self, Scan, Walk, walk},
+    store::{Session, StateDir},
+};
+
+/// One opened workspace.
+///
+/// It is the only way from the component's imports to the rooms that act: scan, git, boundary, store and restore.
+pub struct Workspace {
+    pub(crate) root: Root,
+    pub(crate) repository: Repository,
+    pub(crate) state: StateDir,
+    pub(crate) progress: Arc<Progress>,
+}
+
+impl Workspace {
+    /// Opens the folder as a workspace. `state_dir` in place of the state folder below the root.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when no checkpoint can be had there, in a folder that is in no git worktree for example;
+    /// [`Error::Other`] when the folder cannot be opened.
+    pub fn open(root: &Path, state_dir: Option<&Path>, progress: Arc<Progress>) -> Result<Self, Error> {
+        let opened = Root::open(root).map_err(|error| Error::io("open the workspace", root.display(), error))?;
+        let repository = Repository::discover(opened.path())?;
+        let state = StateDir::new(opened.path(), state_dir)
+            .map_err(|error| Error::io("find the state folder of", opened.path().display(), error))?;
+        Ok(Workspace { root: opened, repository, state, progress })
+    }
+
+    /// Looks at the whole workspace.
+    pub(crate) fn scan(&self) -> Result<(Scan, Scope), Error> {
+        let scope = self.repository.scope()?;
+        self.progress.enter(Phase::Scanning);
+        let request =
+            Walk { root: &self.root, scope: &scope, state: self.state.below_root(), progress: &self.progress };
+        let scan = walk(&request).map_err(|errno| Error::io("scan", self.root.path().display(), errno))?;
+        self.progress.enter(Phase::Idle);
+        Ok((scan, scope))
+    }
+
+    /// Keeps a scan in the session's state; answers its number.
+    pub(crate) fn save_scan(&self, session: &Session, scan: &Scan) -> Result<u64, Error> {
+        session.write_scan(&scan::encode(scan))
+    }
+
+    /// What differs between a kept scan and one in memory.
+    pub(crate) fn changes_since(&self, session: &Session, before: u64, now: &Scan) -> Result<Difference, Error> {
+        let damaged = |what: &str| Error::Unavailable {
+            reason: "state_damaged",
+            detail: format!(
+                "the scan from before the call {what}, so what the call changed cannot be told; drop the session to start \
+                 anew"
+            ),
+        };
+        let bytes = session.read_scan(before)?.ok_or_else(|| damaged("is missing"))?;
+        let before = scan::decode(&bytes).ok_or_else(|| damaged("is damaged"))?;
+        self.progress.enter(Phase::Comparing);
+        let difference = scan::difference(&self.root, &before, now);
+        self.progress.enter(Phase::Idle);
+        Ok(difference)
+    }
+
+    /// What stands at each path now.
+    pub(crate) fn observe(&self, paths: &[WorkPath]) -> Vec<Result<FileState, String>> {
+        self.progress.enter(Phase::Comparing);
+        let found = scan::observe_all(&self.root, paths);
+        self.progress.enter(Phase::Idle);
+        found
+    }
+
+    /// Records a boundary under a number that is free.
+    pub(crate) fn take_boundary(
+        &self,
+        session: &Session,
+        key: u64,
+        scan: &Scan,
+        scope: &Scope,
+    ) -> Result<Held, Error> {
+        // The boundary before it is only asked for what need not be read again: without it all is read.
+        let previous = key.checked_sub(1).and_then(|key| session.read_boundary(key).ok().flatten());
+        let previous = previous.as_deref().and_then(Manifest::from_bytes);
+        let blobs = session.blobs();
+        let (manifest, held) = take(&self.root, scope, scan, &blobs, previous.as_ref(), &self.progress)?;
+        session.write_boundary(key, &manifest.to_bytes())?;
+        Ok(held)
+    }
+
+    /// What a boundary holds for each path.
+    pub(crate) fn targets(&self, session: &Session, key: u64, paths: &[Vec<u8>]) -> Result<Vec<Target>, Error> {
+        let boundary = HeldBoundary::open(&self.repository, session, key)?;
+        self.progress.enter(Phase::Comparing);
+        let targets = boundary.targets(&self.repository, paths);
+        self.progress.enter(Phase::Idle);
+        Ok(targets)
+    }
+
+    /// Changes the workspace.
+    pub(crate) fn apply(&self, session: &Session, key: u64, steps: &[Step]) -> Result<Vec<Outcome>, Error> {
+        let boundary = HeldBoundary::open(&self.repository, session, key)?;
+        let displaced = session.blobs();
+        displaced
+            .prepare()
+            .map_err(|error| Error::io("keep displaced contents in", self.root.path().display(), error))?;
+        let restorer = Restorer {
+            root: &self.root,
+            repository: &self.repository,
+            boundary: &boundary,
+            displaced: &displaced,
+            state: self.state.below_root(),
+            progress: &self.progress,
+        };
+        Ok(apply(&restorer, steps))
+    }
+
+    /// Removes those of the folders that are empty.
+    pub(crate) fn remove_empty(&self, paths: Vec<WorkPath>) -> Vec<WorkPath> {
+        remove_empty(&self.root, paths)
+    }
+}
