@@ -118,7 +118,9 @@ fn build_guest(workspace: &Path, out: &Path) -> Result<PathBuf> {
 /// Whether a variable of the outer build would lead the inner one astray. Where registries, caches and toolchains are
 /// stays.
 fn misleads(name: &str) -> bool {
-    const KEPT: [&str; 6] = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "RUSTUP_HOME"];
-    let ours = ["CARGO", "RUSTC", "RUSTFLAGS", "RUSTDOCFLAGS", "RUSTUP_TOOLCHAIN", "CLIPPY", "TARGET", "HOST", "PROFILE"];
+    const KEPT: [&str; 6] =
+        ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "RUSTUP_HOME"];
+    let ours =
+        ["CARGO", "RUSTC", "RUSTFLAGS", "RUSTDOCFLAGS", "RUSTUP_TOOLCHAIN", "CLIPPY", "TARGET", "HOST", "PROFILE"];
     ours.iter().any(|start| name.starts_with(start)) && !KEPT.iter().any(|start| name.starts_with(start))
 }

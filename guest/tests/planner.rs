@@ -85,8 +85,13 @@ fn what_equals_the_boundary_is_always_skipped() {
         for expected in states() {
             for incomplete in [None, Some("why".to_owned())] {
                 let found = Ok(state.clone());
-                let candidate =
-                    Candidate { path: "p".into(), target: target.clone(), expected: expected.clone(), found, incomplete };
+                let candidate = Candidate {
+                    path: "p".into(),
+                    target: target.clone(),
+                    expected: expected.clone(),
+                    found,
+                    incomplete,
+                };
                 assert_eq!(decide(candidate).action, Action::Skip);
             }
         }
@@ -140,9 +145,8 @@ fn any_candidate() -> impl Strategy<Value = Candidate> {
         }),
     ];
     let found = prop_oneof![8 => any_state().prop_map(Ok), 1 => "[a-z ]{0,12}".prop_map(Err)];
-    ("[a-z/]{1,8}", target, any_state(), found, proptest::option::of("[a-z ]{1,12}")).prop_map(
-        |(path, target, expected, found, incomplete)| Candidate { path, target, expected, found, incomplete },
-    )
+    ("[a-z/]{1,8}", target, any_state(), found, proptest::option::of("[a-z ]{1,12}"))
+        .prop_map(|(path, target, expected, found, incomplete)| Candidate { path, target, expected, found, incomplete })
 }
 
 proptest! {

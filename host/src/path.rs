@@ -165,8 +165,14 @@ mod tests {
 
     #[test]
     fn every_name_survives_the_way_through_text() {
-        let names: [&[u8]; 6] =
-            [b"plain", "gr\u{fc}n/\u{516c}".as_bytes(), b"\xff\xfe/a", "\u{10ff41}".as_bytes(), b"a\xf4\x8f\xbc", b"\n"];
+        let names: [&[u8]; 6] = [
+            b"plain",
+            "gr\u{fc}n/\u{516c}".as_bytes(),
+            b"\xff\xfe/a",
+            "\u{10ff41}".as_bytes(),
+            b"a\xf4\x8f\xbc",
+            b"\n",
+        ];
         for name in names {
             assert_eq!(decode(&encode(name)), name);
         }

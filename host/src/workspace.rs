@@ -81,13 +81,7 @@ impl Workspace {
     }
 
     /// Records a boundary under a number that is free.
-    pub(crate) fn take_boundary(
-        &self,
-        session: &Session,
-        key: u64,
-        scan: &Scan,
-        scope: &Scope,
-    ) -> Result<Held, Error> {
+    pub(crate) fn take_boundary(&self, session: &Session, key: u64, scan: &Scan, scope: &Scope) -> Result<Held, Error> {
         // The boundary before it is only asked for what need not be read again: without it all is read.
         let previous = key.checked_sub(1).and_then(|key| session.read_boundary(key).ok().flatten());
         let previous = previous.as_deref().and_then(Manifest::from_bytes);

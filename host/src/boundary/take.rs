@@ -46,7 +46,8 @@ pub(crate) fn take(
         |clean, (path, stat)| taker.file(clean, scope, path, stat),
     );
 
-    let mut manifest = Manifest { tree, started_ns: scan.started_ns, hidden: scan.hidden.clone(), ..Manifest::default() };
+    let mut manifest =
+        Manifest { tree, started_ns: scan.started_ns, hidden: scan.hidden.clone(), ..Manifest::default() };
     let mut held = Held::default();
     for ((path, _), taken) in files.into_iter().zip(taken) {
         match taken.map_err(store_error)? {
@@ -186,7 +187,8 @@ impl Taker<'_> {
         let (folder, name) =
             self.root.parent(&path).map_err(|errno| ReadFailure::Io(errno.into()).to_string())?.ok_or_else(gone)?;
         if stat.kind == Kind::Symlink {
-            let text = readlinkat(folder.as_fd(), name, Vec::new()).map_err(|errno| ReadFailure::from(errno).to_string())?;
+            let text =
+                readlinkat(folder.as_fd(), name, Vec::new()).map_err(|errno| ReadFailure::from(errno).to_string())?;
             return Ok((text.into_bytes(), *stat));
         }
         if stat.size > MAX_STORED_BYTES {

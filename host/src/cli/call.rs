@@ -8,7 +8,7 @@ use turnback::{
 };
 
 use super::{
-    Call, Ended, EndOfCall,
+    Call, EndOfCall, Ended,
     exit::Exit,
     output::{Output, printable},
     table,

@@ -1,7 +1,5 @@
 //! `turnback capture`
 
-use std::io::Write;
-
 use turnback::Runtime;
 
 use super::{

@@ -1,7 +1,5 @@
 //! `turnback drop`
 
-use std::io::Write;
-
 use turnback::Runtime;
 
 use super::{

@@ -1,7 +1,5 @@
 //! `turnback plan`
 
-use std::io::Write;
-
 use turnback::Runtime;
 
 use super::{

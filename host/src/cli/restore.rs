@@ -15,8 +15,7 @@ pub(super) fn run(turnback: &Runtime, arguments: &RestoreArguments, output: &Out
     let RestoreArguments { boundary, path } = arguments;
     let paths: Vec<String> = path.iter().map(path_text).collect();
     let selected = (!paths.is_empty()).then_some(paths.as_slice());
-    let receipt =
-        turnback.restore(&boundary.session.session, &boundary.boundary, selected, boundary.in_flight())?;
+    let receipt = turnback.restore(&boundary.session.session, &boundary.boundary, selected, boundary.in_flight())?;
     output.result(&receipt, text)?;
     Ok(if receipt.is_partial() { Exit::Partial } else { Exit::Done })
 }

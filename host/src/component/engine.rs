@@ -83,19 +83,17 @@ pub(super) struct Loaded {
 
 pub(super) fn load(guest: &Guest) -> Result<Loaded, LoadError> {
     let engine_error = |error: wasmtime::Error| LoadError::Engine(format!("{error:#}"));
-    let engine = Engine::new(&config()).map_err(engine_error)?;
-    let path = match guest {
-        Guest::Embedded => Path::new("(embedded)"),
-        Guest::File(path) => path,
-    };
-    let component = match guest {
-        Guest::Embedded => embedded(&engine).map_err(engine_error)?,
+    let (engine, component, path) = match guest {
+        Guest::Embedded => {
+            let (engine, component) = embedded().map_err(engine_error)?;
+            (engine, component, Path::new("(embedded)"))
+        }
         Guest::File(path) => {
             let bytes = std::fs::read(path).map_err(|error| LoadError::Read { path: path.clone(), error })?;
-            Component::from_binary(&engine, &bytes).map_err(|error| LoadError::NotAComponent {
-                path: path.clone(),
-                reason: format!("{error:#}"),
-            })?
+            let engine = Engine::new(&config()).map_err(engine_error)?;
+            let component = Component::from_binary(&engine, &bytes)
+                .map_err(|error| LoadError::NotAComponent { path: path.clone(), reason: format!("{error:#}") })?;
+            (engine, component, path.as_path())
         }
     };
     let mut linker = Linker::<Data>::new(&engine);
@@ -111,13 +109,20 @@ pub(super) fn load(guest: &Guest) -> Result<Loaded, LoadError> {
     Ok(Loaded { engine, pre })
 }
 
-/// Loads the artifact of the build script, or compiles the component where the artifact is of no use.
-fn embedded(engine: &Engine) -> wasmtime::Result<Component> {
+/// Loads the artifact of the build script into an engine that has no compiler, which is quick; compiles the component
+/// where the artifact is of no use.
+fn embedded() -> wasmtime::Result<(Engine, Component)> {
+    let engine = Engine::new(config().enable_compiler(false))?;
     // SAFETY: deserializing runs the artifact's machine code. These bytes were made by this crate's build script with
     // `Engine::precompile_component` and are part of this program.
     #[allow(unsafe_code, reason = "see above")]
-    let precompiled = unsafe { Component::deserialize(engine, EMBEDDED) };
-    precompiled.or_else(|_| Component::from_binary(engine, EMBEDDED_COMPONENT))
+    let precompiled = unsafe { Component::deserialize(&engine, EMBEDDED) };
+    if let Ok(component) = precompiled {
+        return Ok((engine, component));
+    }
+    let engine = Engine::new(&config())?;
+    let component = Component::from_binary(&engine, EMBEDDED_COMPONENT)?;
+    Ok((engine, component))
 }
 
 /// Lets guests be interrupted, for as long as the engine lives.

@@ -1,15 +1,8 @@
 //! From a method's arguments to its receipt: a fresh instance for each call, within limits.
 
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::Path, sync::Arc};
 
-use wasmtime::{
-    Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline,
-    component::{HasSelf, ResourceTable},
-};
+use wasmtime::{Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline, component::ResourceTable};
 
 use super::{
     bindings::{Checkpoint, exports::turnback::checkpoint::checkpoints as api, turnback::checkpoint::types as wit},
@@ -87,8 +80,7 @@ impl Runtime {
         boundary_id: &str,
         in_flight: InFlight,
     ) -> Result<CaptureReceipt, MethodError> {
-        let receipt =
-            self.call(|api, store| api.call_capture(store, session_id, boundary_id, in_flight.into()))?;
+        let receipt = self.call(|api, store| api.call_capture(store, session_id, boundary_id, in_flight.into()))?;
         Ok(CaptureReceipt {
             available: Available,
             boundary_id: receipt.boundary_id,
@@ -144,12 +136,7 @@ impl Runtime {
     /// # Errors
     ///
     /// See [`MethodError`].
-    pub fn plan(
-        &self,
-        session_id: &str,
-        boundary_id: &str,
-        in_flight: InFlight,
-    ) -> Result<PlanReceipt, MethodError> {
+    pub fn plan(&self, session_id: &str, boundary_id: &str, in_flight: InFlight) -> Result<PlanReceipt, MethodError> {
         let receipt = self.call(|api, store| api.call_plan(store, session_id, boundary_id, in_flight.into()))?;
         Ok(PlanReceipt {
             available: Available,

@@ -28,7 +28,7 @@ pub(crate) enum InTree {
 }
 
 /// The bytes of a blob, or why they are not to be had.
-pub(crate) type Content = Result<Vec<u8>, String>;
+pub(super) type Content = Result<Vec<u8>, String>;
 
 /// Looks paths up in one tree, remembering the folders that it has read; for one thread.
 pub(crate) struct Trees {
@@ -64,13 +64,15 @@ impl Trees {
             let id = if path.is_empty() {
                 self.root
             } else {
-                let (parent, name) = path.rfind_byte(b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
+                let (parent, name) =
+                    path.rfind_byte(b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
                 match self.folder(parent)?.and_then(|folder| folder.get(name.as_bstr())) {
                     Some((mode, id)) if mode.is_tree() => *id,
                     _ => return Ok(None),
                 }
             };
-            let tree = self.repository.find_tree(id).map_err(|error| format!("git's tree {id} cannot be read: {error}"))?;
+            let tree =
+                self.repository.find_tree(id).map_err(|error| format!("git's tree {id} cannot be read: {error}"))?;
             let mut folder = Folder::new();
             for entry in tree.iter() {
                 let entry = entry.map_err(|error| format!("git's tree {id} is damaged: {error}"))?;

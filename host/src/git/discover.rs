@@ -25,7 +25,8 @@ impl Repository {
     /// Finds the repository whose worktree holds the folder, a path without links.
     pub(crate) fn discover(root: &Path) -> Result<Self, Error> {
         let options = || {
-            let env = permissions::Environment { git_prefix: Permission::Deny, objects: Permission::Deny, ..environment() };
+            let env =
+                permissions::Environment { git_prefix: Permission::Deny, objects: Permission::Deny, ..environment() };
             Options::default()
                 .permissions(Permissions { env, ..Permissions::default() })
                 .bail_if_untrusted(true)
@@ -42,7 +43,9 @@ impl Repository {
         let top = workdir.canonicalize().map_err(|error| Error::io("open the worktree", workdir.display(), error))?;
         let inside = |folder: &Path| folder.canonicalize().is_ok_and(|folder| root.starts_with(folder));
         let prefix = match root.strip_prefix(&top) {
-            Ok(prefix) if !inside(local.git_dir()) && !inside(local.common_dir()) => prefix.as_os_str().as_bytes().to_vec(),
+            Ok(prefix) if !inside(local.git_dir()) && !inside(local.common_dir()) => {
+                prefix.as_os_str().as_bytes().to_vec()
+            }
             _ => return Err(no_worktree(root, &format!("the repository there has its worktree at {}", top.display()))),
         };
         drop(local);
@@ -76,13 +79,18 @@ fn environment() -> permissions::Environment {
 }
 
 fn no_worktree(root: &Path, why: &str) -> Error {
-    Error::Unavailable { reason: "not_a_git_worktree", detail: format!("{} is in no git worktree: {why}", root.display()) }
+    Error::Unavailable {
+        reason: "not_a_git_worktree",
+        detail: format!("{} is in no git worktree: {why}", root.display()),
+    }
 }
 
 fn refusal(root: &Path, error: &gix::Error) -> Error {
     use gix::discover::upwards::Error as Upwards;
     let missing = error.is_not_found()
-        || error.downcast_any_ref::<Upwards>().is_some_and(|error| !matches!(error, Upwards::NoTrustedGitRepository { .. }));
+        || error
+            .downcast_any_ref::<Upwards>()
+            .is_some_and(|error| !matches!(error, Upwards::NoTrustedGitRepository { .. }));
     if missing {
         return no_worktree(root, "there is no repository there or above");
     }

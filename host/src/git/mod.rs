@@ -17,7 +17,7 @@ mod tree;
 
 pub(crate) use self::{
     clean::{Clean, Cleanliness, blob_id, has_attributes},
-    content::{Content, InTree, Trees},
+    content::{InTree, Trees},
     discover::Repository,
     scope::{Ignores, Scope},
     tree::write_tree,

@@ -29,9 +29,7 @@ impl Scope {
         let path = local.index_path();
         let index = match local.open_index() {
             Ok(index) => index,
-            Err(_) if !path.exists() => {
-                gix::index::File::from_state(gix::index::State::new(local.object_hash()), path)
-            }
+            Err(_) if !path.exists() => gix::index::File::from_state(gix::index::State::new(local.object_hash()), path),
             Err(error) => return Err(Error::io("read the index", path.display(), error)),
         };
         drop(local);

@@ -23,15 +23,15 @@ use crate::model::Error;
 pub(crate) fn write_tree(scope: &Scope) -> Result<ObjectId, Error> {
     let repository = scope.local();
     let index = scope.index();
-    build(&repository, index, index.entries(), 0).map(|tree| tree.unwrap_or_else(|| repository.empty_tree().id)).map_err(
-        |error| Error::Unavailable {
+    build(&repository, index, index.entries(), 0)
+        .map(|tree| tree.unwrap_or_else(|| repository.empty_tree().id))
+        .map_err(|error| Error::Unavailable {
             reason: "index_not_writable_as_tree",
             detail: format!(
                 "cannot write the tree of the index to {}: {error}; nothing was changed",
                 repository.git_dir().join("objects").display()
             ),
-        },
-    )
+        })
 }
 
 /// The tree of those entries, whose paths share their first `base` bytes; `None` when it would be empty.

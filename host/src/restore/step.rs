@@ -78,7 +78,9 @@ pub(super) fn carry_out(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step)
                 .content(trees, step.path.as_bytes())
                 .map_err(|why| Stopped::Failed(format!("{why}; it was left as it was")))?;
             if Some(crate::model::Digest::of(&content)) != step.to.digest() {
-                return Err(Stopped::Failed("its content at the boundary is not to be had; it was left as it was".to_owned()));
+                return Err(Stopped::Failed(
+                    "its content at the boundary is not to be had; it was left as it was".to_owned(),
+                ));
             }
             let permissions = step.permissions.or_else(|| restorer.boundary.permissions(step.path.as_bytes()));
             place.publish(step, &content, permissions)?;

@@ -41,11 +41,7 @@ impl Stat {
     }
 }
 
-#[allow(
-    clippy::unnecessary_cast,
-    clippy::useless_conversion,
-    reason = "the fields' widths differ between systems"
-)]
+#[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the fields' widths differ between systems")]
 impl From<&rustix::fs::Stat> for Stat {
     fn from(stat: &rustix::fs::Stat) -> Self {
         let kind = match FileType::from_raw_mode(stat.st_mode) {

@@ -4,7 +4,7 @@
 //! folder, and the temporary names of a restore.
 
 use std::{
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Instant, SystemTime},
@@ -41,7 +41,7 @@ pub(crate) fn walk(walk: &Walk<'_>) -> Result<Scan, Errno> {
     let started_ns = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |elapsed| i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
-    let root = Arc::new(walk.root.as_fd().try_clone_to_owned().map_err(|_| Errno::MFILE)?);
+    let root = Arc::new(Handle::Root(walk.root.as_fd()));
     let first = Job { parent: root, name: b".".as_slice().into(), path: Vec::new() };
     let queue = Queue { state: Mutex::new(State { jobs: vec![first], working: 0 }), changed: Condvar::new() };
 
@@ -72,29 +72,44 @@ pub(crate) fn walk(walk: &Walk<'_>) -> Result<Scan, Errno> {
 }
 
 /// A folder to list: it is opened when its turn comes, so that no more handles are open than folders have pending ones.
-struct Job {
-    parent: Arc<OwnedFd>,
+struct Job<'w> {
+    parent: Arc<Handle<'w>>,
     name: Box<[u8]>,
     path: Vec<u8>,
 }
 
-struct State {
-    jobs: Vec<Job>,
+/// An open folder.
+enum Handle<'w> {
+    Root(BorrowedFd<'w>),
+    Listed(Dir),
+}
+
+impl Handle<'_> {
+    fn open(&self, name: &[u8]) -> Result<OwnedFd, Errno> {
+        match self {
+            Handle::Root(root) => open_folder(*root, name),
+            Handle::Listed(dir) => open_folder(dir.fd()?, name),
+        }
+    }
+}
+
+struct State<'w> {
+    jobs: Vec<Job<'w>>,
     working: usize,
 }
 
-struct Queue {
-    state: Mutex<State>,
+struct Queue<'w> {
+    state: Mutex<State<'w>>,
     changed: Condvar,
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<'w> Queue<'w> {
+    fn lock(&self) -> MutexGuard<'_, State<'w>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next folder, newest first, so that the walk goes down before it goes on; `None` when all is done.
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<Job<'w>> {
         let mut state = self.lock();
         loop {
             if let Some(job) = state.jobs.pop() {
@@ -108,7 +123,7 @@ impl Queue {
         }
     }
 
-    fn done(&self, children: Vec<Job>) {
+    fn done(&self, children: Vec<Job<'w>>) {
         let mut state = self.lock();
         state.working -= 1;
         state.jobs.extend(children);
@@ -135,7 +150,7 @@ impl Found {
     }
 }
 
-fn work(walk: &Walk<'_>, queue: &Queue) -> Found {
+fn work<'w>(walk: &Walk<'w>, queue: &Queue<'w>) -> Found {
     let mut found = Found::default();
     let mut ignores = Ignores::new(walk.scope);
     while let Some(job) = queue.next() {
@@ -146,11 +161,10 @@ fn work(walk: &Walk<'_>, queue: &Queue) -> Found {
 }
 
 /// Lists one folder; answers the folders in it.
-fn list(walk: &Walk<'_>, job: Job, ignores: &mut Ignores<'_>, found: &mut Found) -> Vec<Job> {
+fn list<'w>(walk: &Walk<'w>, job: Job<'w>, ignores: &mut Ignores<'_>, found: &mut Found) -> Vec<Job<'w>> {
     let Job { parent, name, path } = job;
-    let opened = open_folder(parent.as_fd(), &name).and_then(|handle| Ok((Dir::read_from(&handle)?, handle)));
-    let (mut dir, handle) = match opened {
-        Ok(opened) => opened,
+    let mut dir = match parent.open(&name).and_then(Dir::new) {
+        Ok(dir) => dir,
         Err(errno) => {
             found.hide(path, unreadable(errno));
             return Vec::new();
@@ -177,7 +191,8 @@ fn list(walk: &Walk<'_>, job: Job, ignores: &mut Ignores<'_>, found: &mut Found)
             }
             continue;
         }
-        let stat = match statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let stat = dir.fd().and_then(|handle| statat(handle, name, AtFlags::SYMLINK_NOFOLLOW));
+        let stat = match stat {
             Ok(stat) => Stat::from(&stat),
             Err(errno) => {
                 found.hide(join(&path, name), unreadable(errno));
@@ -213,7 +228,7 @@ fn list(walk: &Walk<'_>, job: Job, ignores: &mut Ignores<'_>, found: &mut Found)
     let children = if folders.is_empty() {
         Vec::new()
     } else {
-        let handle = Arc::new(handle);
+        let handle = Arc::new(Handle::Listed(dir));
         let job = |name: Vec<u8>| Job { parent: Arc::clone(&handle), path: join(&path, &name), name: name.into() };
         folders.into_iter().map(job).collect()
     };

@@ -67,7 +67,8 @@ pub(super) fn write_whole_from(
 }
 
 fn through_temporary(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let temporary = path.with_file_name(format!(".tmp-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    let temporary =
+        path.with_file_name(format!(".tmp-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -19,7 +19,7 @@ mod lock;
 mod session;
 
 pub(crate) use self::{
-    blobs::{BlobError, Blobs},
+    blobs::Blobs,
     journal::Read,
     lock::{Guard, lock_folder},
     session::{Session, SessionId, StateDir},
