@@ -20,28 +20,28 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 
 /// The workspace root, opened once.
 #[derive(Debug)]
-pub struct Root {
+pub(crate) struct Root {
     handle: OwnedFd,
     path: PathBuf,
 }
 
 impl Root {
     /// Opens the root. Links above it and the root itself are followed here, once.
-    pub fn open(path: &Path) -> std::io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
         let path = path.canonicalize()?;
         let handle = fs::open(&path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Root { handle, path })
     }
 
     /// Where the root was found, with all links resolved.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The folder in which the path's last component lives, and that component.
     ///
     /// `Ok(None)`: the folder is not there, or one of its components is no folder.
-    pub fn parent<'p>(&self, path: &'p WorkPath) -> Result<Option<(Folder<'_>, &'p [u8])>, Errno> {
+    pub(crate) fn parent<'p>(&self, path: &'p WorkPath) -> Result<Option<(Folder<'_>, &'p [u8])>, Errno> {
         let (components, name) = path.split();
         let mut folder = Folder::Root(self.handle.as_fd());
         for component in components {
@@ -55,7 +55,7 @@ impl Root {
     }
 
     /// Like [`Root::parent`], making the folders that are not there.
-    pub fn parent_made<'p>(&self, path: &'p WorkPath) -> Result<(Folder<'_>, &'p [u8]), Errno> {
+    pub(crate) fn parent_made<'p>(&self, path: &'p WorkPath) -> Result<(Folder<'_>, &'p [u8]), Errno> {
         let (components, name) = path.split();
         let mut folder = Folder::Root(self.handle.as_fd());
         for component in components {
@@ -83,7 +83,7 @@ impl AsFd for Root {
 
 /// An open folder at or below the root.
 #[derive(Debug)]
-pub enum Folder<'r> {
+pub(crate) enum Folder<'r> {
     /// The root itself.
     Root(BorrowedFd<'r>),
     /// One below it.

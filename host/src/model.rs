@@ -75,7 +75,7 @@ pub struct RegularFile {
 
 /// What a boundary holds for a path. Three states: a path that was not captured is never taken for an absent one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub(crate) enum Target {
     /// Nothing stood there.
     Absent,
     /// This stood there, and can be brought back.
@@ -121,7 +121,7 @@ pub struct Change {
 
 /// What differs between two scans.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// Every path that differs, sorted by path.
     pub changes: Vec<Change>,
     /// Every folder that was made, sorted by path.
@@ -130,7 +130,7 @@ pub struct Difference {
 
 /// What a boundary recorded, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub(crate) struct Held {
     /// Files whose bytes are in the store.
     pub stored_files: u64,
     /// Their sizes together, in bytes.
@@ -141,7 +141,7 @@ pub struct Held {
 
 /// One path to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// Where.
     pub path: WorkPath,
     /// The path is changed only while this stands there.
@@ -154,7 +154,7 @@ pub struct Step {
 
 /// What became of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It was done.
     Done,
     /// The guard did not hold; this stands there, and was left.

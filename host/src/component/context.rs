@@ -16,6 +16,7 @@ use crate::{
 };
 
 /// A scan in memory, with what git tracked and ignored when it was taken.
+#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
 pub struct TakenScan {
     pub(super) scan: Scan,
     pub(super) scope: Scope,

@@ -33,7 +33,7 @@ pub(crate) use self::{
 
 /// The stat index of the tree at one moment.
 #[derive(Debug, Default)]
-pub struct Scan {
+pub(crate) struct Scan {
     /// Each folder that was listed, sorted by path; the root's path is empty.
     pub(crate) listings: Vec<Listing>,
     /// What was left out, sorted by path, each path once.

@@ -1,0 +1,3 @@
+//! Whole behaviours, through the library and the embedded component.
+
+mod smoke;
