@@ -62,13 +62,13 @@ pub fn restore<H: Host>(
     let mut outcomes = steps.iter().zip(outcomes);
     let mut done = Vec::new();
     for Planned { mut entry, .. } in planned {
-        if entry.action.changes() {
-            if let Some((step, outcome)) = outcomes.next() {
-                if outcome == Outcome::Done {
-                    done.push(Restored { path: step.path.clone(), from: step.guard.clone(), to: step.to.clone() });
-                }
-                settle_entry(&mut entry, outcome);
+        if entry.action.changes()
+            && let Some((step, outcome)) = outcomes.next()
+        {
+            if outcome == Outcome::Done {
+                done.push(Restored { path: step.path.clone(), from: step.guard.clone(), to: step.to.clone() });
             }
+            settle_entry(&mut entry, outcome);
         }
         match entry.action {
             Action::Restore | Action::Recreate | Action::Delete => receipt.restored.push(entry),

@@ -146,7 +146,7 @@ impl From<wit::Error> for receipt::MethodError {
 }
 
 fn digest(state: &wit::FileState) -> Option<String> {
-    model::FileState::from(state.clone()).digest().map(|digest| digest.to_string())
+    model::FileState::from(*state).digest().map(|digest| digest.to_string())
 }
 
 fn executable(state: &wit::FileState) -> Option<bool> {
