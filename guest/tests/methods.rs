@@ -1,5 +1,7 @@
 //! The methods over an in-memory host: random histories against what the specification says of them.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
