@@ -2,6 +2,8 @@
 # The main job, on a scratch repository: an agent's calls change files, somebody else changes one of them too, and a
 # restore takes back what is the agent's and leaves what is not.
 set -eu
+# One stream, so that a log has the lines in their order.
+exec 2>&1
 
 turnback=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 sources=$(cd "$(dirname "$0")/.." && pwd)

@@ -88,7 +88,7 @@ impl HeldBoundary {
     /// The bytes of the file or the text of the link that the boundary holds for the path.
     pub(crate) fn content(&self, trees: &mut Trees, path: &[u8]) -> Result<Vec<u8>, String> {
         if let Some(file) = self.manifest.file(path)
-            && file.source == Source::Bytes
+            && file.source() == Source::Bytes
         {
             return self.blobs.get(file.content).map_err(|error| error.to_string());
         }

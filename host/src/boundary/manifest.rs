@@ -55,15 +55,12 @@ pub(crate) struct Named {
 }
 
 /// Where a content is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-#[cbor(index_only)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// In the session's store.
-    #[n(0)]
     Bytes,
-    /// In git's object store, as the tree has it.
-    #[n(1)]
-    Tree,
+    /// In git's object store, as the tree has it, under this id.
+    Tree(gix::ObjectId),
 }
 
 /// One file or link.
@@ -73,8 +70,6 @@ pub(crate) struct HeldFile {
     pub(crate) path: Path,
     #[n(1)]
     pub(crate) content: Digest,
-    #[n(2)]
-    pub(crate) source: Source,
     #[n(3)]
     pub(crate) link: bool,
     /// The twelve lowest bits of the mode.
@@ -91,9 +86,18 @@ pub(crate) struct HeldFile {
     pub(crate) inode: u64,
     #[n(9)]
     pub(crate) device: u64,
+    /// The blob's id, where the tree has the content.
+    #[cbor(n(10), with = "minicbor::bytes")]
+    pub(crate) blob: Option<Vec<u8>>,
 }
 
 impl HeldFile {
+    /// Where the content is.
+    pub(crate) fn source(&self) -> Source {
+        let id = self.blob.as_deref().and_then(|id| gix::ObjectId::try_from(id).ok());
+        id.map_or(Source::Bytes, Source::Tree)
+    }
+
     /// What stood there.
     pub(crate) fn state(&self) -> FileState {
         if self.link {
@@ -107,7 +111,10 @@ impl HeldFile {
         HeldFile {
             path: Path(path),
             content,
-            source,
+            blob: match source {
+                Source::Bytes => None,
+                Source::Tree(id) => Some(id.as_slice().to_vec()),
+            },
             link: stat.kind == Kind::Symlink,
             permissions: stat.permissions,
             size: stat.size,

@@ -53,7 +53,7 @@ pub(crate) fn take(
         match taken.map_err(store_error)? {
             Taken::InTree => {}
             Taken::Held(file) => {
-                if file.source == Source::Bytes {
+                if file.source() == Source::Bytes {
                     held.stored_files += 1;
                     held.stored_bytes += file.size;
                 }
@@ -151,11 +151,15 @@ impl Taker<'_> {
             }
         }
         if let Some(known) = self.previous.and_then(|previous| previous.unchanged(path, stat)) {
-            let there = known.source == Source::Tree || self.blobs.has(known.content, known.size);
-            let still_in_tree = known.source == Source::Bytes
-                || entry.is_some_and(|entry| clean.blob_is_the_file(entry, path, stat.size));
-            if there && still_in_tree {
-                return Ok(Taken::Held(Box::new(HeldFile::new(path.to_vec(), stat, known.content, known.source))));
+            let source = known.source();
+            let there = match source {
+                Source::Bytes => self.blobs.has(known.content, known.size),
+                Source::Tree(id) => entry.is_some_and(|entry| {
+                    entry.id == id && Clean::is_in_tree(entry) && clean.blob_is_the_file(entry, path, stat.size)
+                }),
+            };
+            if there {
+                return Ok(Taken::Held(Box::new(HeldFile::new(path.to_vec(), stat, known.content, source))));
             }
         }
         let (bytes, stat) = match self.read(path, stat) {
@@ -170,10 +174,11 @@ impl Taker<'_> {
                 _ => Mode::FILE,
             };
             entry.mode == mode
+                && Clean::is_in_tree(entry)
                 && clean.blob_is_the_file(entry, path, stat.size)
                 && blob_id(entry.id.kind(), &bytes) == Some(entry.id)
         });
-        let source = if of_blob.is_some() { Source::Tree } else { Source::Bytes };
+        let source = of_blob.map_or(Source::Bytes, |entry| Source::Tree(entry.id));
         if source == Source::Bytes {
             self.blobs.put(content, &bytes)?;
         }

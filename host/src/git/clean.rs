@@ -65,8 +65,7 @@ impl<'s> Clean<'s> {
             i64::from(known.secs) == now_ns.div_euclid(1_000_000_000)
                 && (known.nsecs == 0 || i64::from(known.nsecs) == now_ns.rem_euclid(1_000_000_000))
         };
-        if entry.flags.contains(Flags::INTENT_TO_ADD)
-            || entry.stage() != Stage::Unconflicted
+        if !Self::is_in_tree(entry)
             || !as_expected
             || u64::from(known.size) != stat.size
             || !same_time(known.mtime, stat.mtime_ns)
@@ -77,6 +76,11 @@ impl<'s> Clean<'s> {
         }
         let tick = if known.mtime.nsecs == 0 { 1_000_000_000 } else { 1 };
         if stat.mtime_ns.saturating_add(tick) > self.index_written_ns { Cleanliness::Racy } else { Cleanliness::Clean }
+    }
+
+    /// Whether the tree of the index has the entry: conflicts and mere announcements are left out of it.
+    pub(crate) fn is_in_tree(entry: &gix::index::Entry) -> bool {
+        entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD)
     }
 
     /// Whether the blob is there, has the file's size, and no conversion stands between the two.

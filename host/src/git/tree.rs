@@ -9,14 +9,14 @@
 use gix::{
     ObjectId,
     bstr::{BStr, ByteSlice},
-    index::entry::{Flags, Mode, Stage},
+    index::entry::Mode,
     objs::{
         Tree,
         tree::{Entry, EntryKind},
     },
 };
 
-use super::Scope;
+use super::{Clean, Scope};
 use crate::model::Error;
 
 /// Writes the tree of the index, where it is not there yet, and answers its id.
@@ -72,7 +72,7 @@ fn build(
 }
 
 fn kind(entry: &gix::index::Entry) -> Option<EntryKind> {
-    if entry.stage() != Stage::Unconflicted || entry.flags.contains(Flags::INTENT_TO_ADD) {
+    if !Clean::is_in_tree(entry) {
         return None;
     }
     match entry.mode {

@@ -110,7 +110,8 @@ fn fill(mut file: File, content: &[u8], permissions: u32, owner: Option<(u32, u3
     Ok(())
 }
 
-fn stage_name() -> Vec<u8> {
+/// A name that no stage has had.
+pub(super) fn stage_name() -> Vec<u8> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos());
     let seed = format!("{}-{now}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));

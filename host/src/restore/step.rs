@@ -12,12 +12,12 @@ use rustix::{
 
 use super::{
     Restorer, folders,
-    stage::{Look, Stage},
+    stage::{self, Look, Stage},
 };
 use crate::{
     anchor,
     git::Trees,
-    model::{FileState, Outcome, Step},
+    model::{Digest, FileState, Outcome, RegularFile, Step},
     scan::{self, ReadFailure, Stat},
 };
 
@@ -50,6 +50,8 @@ pub(super) fn carry_out(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step)
     if step.guard == FileState::Other {
         return Err(Stopped::Refused("a FIFO, socket, device or nested repository is never touched".to_owned()));
     }
+    // Before anything is made: without content there is nothing to make a folder for.
+    let content = content(restorer, trees, step)?;
     let opened = match (&step.guard, &step.to) {
         (FileState::Absent, FileState::Absent) => return Ok(Outcome::Done),
         (FileState::Absent, _) => restorer.root.parent_made(&step.path),
@@ -72,24 +74,28 @@ pub(super) fn carry_out(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step)
     match &step.to {
         FileState::Absent => place.remove(&step.guard)?,
         FileState::Directory => place.make_folder(&step.guard)?,
-        FileState::Regular(_) | FileState::Symlink(_) => {
-            let content = restorer
-                .boundary
-                .content(trees, step.path.as_bytes())
-                .map_err(|why| Stopped::Failed(format!("{why}; it was left as it was")))?;
-            if Some(crate::model::Digest::of(&content)) != step.to.digest() {
-                return Err(Stopped::Failed(
-                    "its content at the boundary is not to be had; it was left as it was".to_owned(),
-                ));
-            }
+        FileState::Regular(_) | FileState::Symlink(_) | FileState::Other => {
             let permissions = step.permissions.or_else(|| restorer.boundary.permissions(step.path.as_bytes()));
             place.publish(step, &content, permissions)?;
         }
-        FileState::Other => {
-            return Err(Stopped::Failed("a special file cannot be made; nothing was changed".to_owned()));
-        }
     }
     Ok(Outcome::Done)
+}
+
+/// The bytes or the link text that the step puts in place; checked against what it says.
+fn content(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step) -> Result<Vec<u8>, Stopped> {
+    match &step.to {
+        FileState::Absent | FileState::Directory => Ok(Vec::new()),
+        FileState::Other => Err(Stopped::Failed("a special file cannot be made; nothing was changed".to_owned())),
+        FileState::Regular(_) | FileState::Symlink(_) => {
+            let content = restorer.boundary.content(trees, step.path.as_bytes());
+            let content = content.map_err(|why| Stopped::Failed(format!("{why}; it was left as it was")))?;
+            if Some(Digest::of(&content)) == step.to.digest() {
+                return Ok(content);
+            }
+            Err(Stopped::Failed("its content at the boundary is not to be had; it was left as it was".to_owned()))
+        }
+    }
 }
 
 /// A name in an open folder.
@@ -128,13 +134,13 @@ impl Place<'_> {
                 let (content, stat) = scan::digest(&mut file).map_err(|failure| Stopped::failed("read it", failure))?;
                 if content != expected.content {
                     let size = stat.size;
-                    let found = crate::model::RegularFile { content, size, executable: stat.executable() };
+                    let found = RegularFile { content, size, executable: stat.executable() };
                     return Err(Stopped::Changed(FileState::Regular(found)));
                 }
                 restorer.displaced.put_from(content, stat.size, &mut file).map_err(keep)
             }
             FileState::Symlink(digest) => match fs::readlinkat(self.folder, self.name, Vec::new()) {
-                Ok(text) if crate::model::Digest::of(text.to_bytes()) == *digest => {
+                Ok(text) if Digest::of(text.to_bytes()) == *digest => {
                     restorer.displaced.put(*digest, text.to_bytes()).map_err(keep)
                 }
                 _ => {
@@ -159,17 +165,27 @@ impl Place<'_> {
 
     /// Makes a folder in place of what stands there.
     fn make_folder(&self, guard: &FileState) -> Result<(), Stopped> {
-        if *guard != FileState::Absent {
-            self.remove(guard)?;
+        let made = |errno: Result<(), Errno>| errno.map_err(|errno| Stopped::failed("make the folder", errno));
+        let make = || fs::mkdirat(self.folder, self.name, Mode::from_raw_mode(0o777));
+        if *guard == FileState::Absent {
+            return match make() {
+                Err(Errno::EXIST) => match self.check(guard) {
+                    Err(Stopped::Changed(FileState::Directory)) => Ok(()),
+                    other => other.map(|_| ()),
+                },
+                other => made(other),
+            };
         }
-        match fs::mkdirat(self.folder, self.name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => Ok(()),
-            Err(Errno::EXIST) if *guard == FileState::Absent => match self.check(guard) {
-                Err(Stopped::Changed(FileState::Directory)) | Ok(_) => Ok(()),
-                Err(stopped) => Err(stopped),
-            },
-            Err(errno) => Err(Stopped::failed("make the folder", errno)),
+        // Aside, not away: if the folder cannot be made, what stood there comes back.
+        self.check(guard)?;
+        let aside = stage::stage_name();
+        rename_new(self.folder, self.name, &aside).map_err(|errno| Stopped::failed("move it aside", errno))?;
+        if let Err(errno) = make() {
+            let _best_effort = rename_new(self.folder, &aside, self.name);
+            return made(Err(errno));
         }
+        let _best_effort = fs::unlinkat(self.folder, &aside, AtFlags::empty());
+        Ok(())
     }
 
     /// Puts a file or link in place of what stands there.

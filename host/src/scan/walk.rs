@@ -200,12 +200,12 @@ fn list<'w>(walk: &Walk<'w>, job: Job<'w>, ignores: &mut Ignores<'_>, found: &mu
             }
         };
         let is_folder = stat.kind == Kind::Directory;
+        if is_folder && walk.state.is_some_and(|state| state == join(&path, name)) {
+            continue;
+        }
         let is_tracked = if is_folder { tracked.has_below(name) } else { tracked.has(name) };
         if !is_tracked {
             let below = join(&path, name);
-            if is_folder && walk.state == Some(below.as_slice()) {
-                continue;
-            }
             match ignores.matches(&below, is_folder) {
                 Ok(false) => {}
                 Ok(true) => {
