@@ -30,9 +30,10 @@ pub struct Candidate {
 /// | 3 | the boundary does not have it | refuse |
 /// | 4 | the attribution is incomplete | refuse |
 /// | 5 | it is not what the session last left | refuse |
-/// | 6 | the boundary had nothing there | delete |
-/// | 7 | nothing stands there | recreate |
-/// | 8 | something else stands there | restore |
+/// | 6 | it is a special file or a nested repository: two of those cannot be told apart | refuse |
+/// | 7 | the boundary had nothing there | delete |
+/// | 8 | nothing stands there | recreate |
+/// | 9 | something else stands there | restore |
 pub fn decide(candidate: Candidate) -> Entry {
     let Candidate { path, target, expected, found, incomplete } = candidate;
     let (action, reason) = match (&found, &target) {
@@ -42,10 +43,14 @@ pub fn decide(candidate: Candidate) -> Entry {
         }
         (Ok(found), Target::Present(held)) if found == held => (Action::Skip, Some("already matches".to_string())),
         (_, Target::Unrestorable(why)) => (Action::Refuse, Some(format!("unrestorable: {why}"))),
+        (_, Target::Present(FileState::Other)) => {
+            (Action::Refuse, Some(format!("unrestorable: it was {}", name(&FileState::Other))))
+        }
         (Ok(found), _) => match &incomplete {
             Some(why) => (Action::Refuse, Some(format!("incomplete attribution: {why}"))),
             None if *found != expected => (Action::Refuse, Some(divergence(&expected, found))),
             None => match (found, &target) {
+                (FileState::Other, _) => (Action::Refuse, Some(format!("{} is never touched", name(found)))),
                 (_, Target::Absent) => (Action::Delete, None),
                 (FileState::Absent, _) => (Action::Recreate, None),
                 _ => (Action::Restore, None),

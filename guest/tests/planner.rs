@@ -56,11 +56,14 @@ fn by_the_table(candidate: &Candidate) -> Action {
         Target::Present(state) => Some(state.clone()),
         Target::Unrestorable(_) => None,
     };
+    // Of these nothing is known but that they are there: they are neither made nor removed.
+    let special = [Some(found), boundary.as_ref()].contains(&Some(&FileState::Other));
     if boundary.as_ref() == Some(found) {
         return Action::Skip;
     }
     let guard_holds = *found == candidate.expected && candidate.incomplete.is_none();
     match boundary {
+        _ if special => Action::Refuse,
         Some(FileState::Absent) if guard_holds => Action::Delete,
         Some(_) if guard_holds && *found == FileState::Absent => Action::Recreate,
         Some(_) if guard_holds => Action::Restore,

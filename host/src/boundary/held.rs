@@ -65,7 +65,7 @@ impl HeldBoundary {
             Err(why) => return Target::Unrestorable(why),
         };
         let hidden =
-            || hidden_over(&manifest.hidden, path).map(|hidden| format!("at the boundary it {}", hidden.why.words()));
+            || hidden_over(&manifest.hidden, path).map(|hidden| format!("at the boundary: {}", hidden.why.words()));
         match found {
             InTree::Folder => Target::Present(FileState::Directory),
             InTree::Submodule => Target::Unrestorable("it is a submodule, whose content is not captured".to_owned()),

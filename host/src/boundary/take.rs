@@ -102,7 +102,7 @@ fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) {
                 missing.insert(path);
             }
             Some(Hidden { why, .. }) => {
-                let reason = format!("at the boundary it {}", why.words());
+                let reason = format!("at the boundary: {}", why.words());
                 if manifest.unrestorable.last().is_none_or(|named| named.path.0 != path) {
                     manifest.unrestorable.push(Named { path: Path(path.to_vec()), reason });
                 }

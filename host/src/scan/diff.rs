@@ -78,7 +78,7 @@ fn merged<'l, T>(
 
 /// What the difference of one path amounts to; `None` when to nothing, or to what other paths say already.
 fn judge(root: &Root, before: &Scan, now: &Scan, pair: &Pair) -> Option<Change> {
-    let unseen_before = before.hidden_over(&pair.path).map(|hidden| hidden.why.words());
+    let unseen_before = before.hidden_over(&pair.path).map(|hidden| format!("before the call: {}", hidden.why.words()));
     let hidden_now = now.hidden_over(&pair.path).map(|hidden| &hidden.why);
     match (pair.before, pair.now) {
         (None, None) => None,
@@ -86,8 +86,7 @@ fn judge(root: &Root, before: &Scan, now: &Scan, pair: &Pair) -> Option<Change> 
             if stat.kind == Kind::Directory && hidden_now.is_none() && !is_empty(now, &pair.path) {
                 return None;
             }
-            let why = unseen_before.map(|words| format!("before the call it {words}"));
-            Some(seen(root, pair, ChangeKind::Created, &stat, why.or(hidden_now.map(Why::words))))
+            Some(seen(root, pair, ChangeKind::Created, &stat, unseen_before.or(hidden_now.map(Why::words))))
         }
         (Some(prior), Some(stat)) => {
             let why = unseen_before.or(hidden_now.map(Why::words));
@@ -112,8 +111,7 @@ fn gone(root: &Root, before: &Scan, pair: &Pair, prior: Stat, unseen: Option<Str
             if prior.kind == Kind::Directory && unseen.is_none() && !is_empty(before, &pair.path) {
                 return None;
             }
-            let why = unseen.map(|words| format!("before the call it {words}"));
-            Some(change(pair, ChangeKind::Deleted, Ok(FileState::Absent), Some(prior), why))
+            Some(change(pair, ChangeKind::Deleted, Ok(FileState::Absent), Some(prior), unseen))
         }
         Ok(Some(stat)) if stat == prior || (stat.kind == Kind::Directory && prior.kind == Kind::Directory) => None,
         Ok(Some(stat)) => Some(change(pair, ChangeKind::Modified, look(root, pair, &stat), Some(prior), unseen)),

@@ -90,13 +90,13 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    /// In words, after "it" and before nothing.
+    /// In words that stand alone, or after a time and a colon.
     pub(crate) fn words(&self) -> String {
         match self {
-            Why::Ignored => "was ignored by git, so its content is not known".to_owned(),
-            Why::Repository => "is a nested repository, whose content is not captured".to_owned(),
-            Why::Unreadable(error) => format!("could not be read ({error})"),
-            Why::Vanished => "vanished while it was being looked at".to_owned(),
+            Why::Ignored => "ignored by git, so its content is not known".to_owned(),
+            Why::Repository => "in a nested repository, whose content is not captured".to_owned(),
+            Why::Unreadable(error) => format!("it could not be read ({error})"),
+            Why::Vanished => "it vanished while it was being looked at".to_owned(),
         }
     }
 }
