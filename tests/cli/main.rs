@@ -1,1 +1,8 @@
 //! The program, as a process.
+
+mod bad_input;
+mod concurrent;
+mod contract;
+mod damage;
+mod program;
+mod run;
