@@ -3,6 +3,8 @@
 //! Each test makes a [`Scratch`] of its own: a git repository in a temporary folder, apart from the caller's
 //! configuration, with `turnback` opened on it through the embedded component.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking, and so do its helpers")]
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
@@ -13,7 +15,7 @@ use std::{
 use tempfile::TempDir;
 use turnback::{
     InFlight, MethodError, Options, Runtime, SideEffect,
-    receipt::{Action, CaptureReceipt, EndReceipt, Entry, PlanReceipt, RestoreReceipt},
+    receipt::{Action, CaptureReceipt, Change, ChangeKind, EndReceipt, Entry, PlanReceipt, RestoreReceipt},
 };
 
 /// The session that most tests use.
@@ -156,6 +158,15 @@ impl Scratch {
         self.path(".harn/state/checkpoints").join(SESSION)
     }
 
+    /// The names of the contents that the session's store holds, sorted.
+    pub fn blobs(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.state().join("blobs")) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
     /// Every path below the root but `.git` and the state folder, with what stands there.
     pub fn tree(&self) -> Vec<(String, String)> {
         tree(&self.root())
@@ -227,6 +238,28 @@ pub fn tree(root: &Path) -> Vec<(String, String)> {
 /// `path action` of each entry.
 pub fn actions(entries: &[Entry]) -> Vec<(&str, Action)> {
     entries.iter().map(|entry| (entry.path.as_str(), entry.action)).collect()
+}
+
+/// The entry of that path, which must be there.
+pub fn entry<'e>(entries: &'e [Entry], path: &str) -> &'e Entry {
+    let found = entries.iter().find(|entry| entry.path == path);
+    found.unwrap_or_else(|| panic!("no entry for {path:?} in {entries:?}"))
+}
+
+/// The change of that path, which must be there.
+pub fn change<'c>(receipt: &'c EndReceipt, path: &str) -> &'c Change {
+    let found = receipt.changes.iter().find(|change| change.path == path);
+    found.unwrap_or_else(|| panic!("no change of {path:?} in {receipt:?}"))
+}
+
+/// `path kind` of each change.
+pub fn kinds(receipt: &EndReceipt) -> Vec<(&str, ChangeKind)> {
+    receipt.changes.iter().map(|change| (change.path.as_str(), change.kind)).collect()
+}
+
+/// The hash that receipts show for these bytes.
+pub fn hash(bytes: impl AsRef<[u8]>) -> String {
+    blake3::hash(bytes.as_ref()).to_hex().to_string()
 }
 
 /// The reason of the entry of that path.
