@@ -1,3 +1,16 @@
 //! Whole behaviours, through the library and the embedded component.
 
-mod smoke;
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod incomplete;
+mod kinds;
+mod limits;
+mod methods;
+mod modes;
+mod outside;
+mod plan;
+mod receipt;
+mod scope;
+mod state;
+mod stored;
+mod unavailable;
