@@ -5,6 +5,8 @@
 //! and judges nothing: they differ from machine to machine, the ratios less so. `TURNBACK_BENCH_RUNS` and
 //! `TURNBACK_BENCH_FILES` change the number of runs and of files.
 
+#![allow(clippy::expect_used, reason = "a bench that cannot run its processes has nothing to tell")]
+
 use std::{
     path::Path,
     process::{Command, Stdio},
