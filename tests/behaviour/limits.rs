@@ -81,25 +81,42 @@ fn as_it_is_nested_repositories_are_outside() {
     assert!(scratch.plan("m1").entries.is_empty());
 }
 
-#[test]
-fn as_it_is_staged_content_that_git_collected_is_refused_and_nothing_is_deleted() {
+/// A boundary with content that only the index knew; then git collected it.
+fn collected(stamps_moved_after_staging: bool) -> Scratch {
     let scratch = Scratch::with(&[("a", "1\n"), ("clean", "1\n")]);
+    let set_modified = |to| {
+        let file = fs::File::options().write(true).open(scratch.path("a")).unwrap();
+        file.set_times(FileTimes::new().set_modified(to)).unwrap();
+    };
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     scratch.write("a", "staged, and in no commit\n");
+    // Older than the index, so that its stamps are enough to call it clean.
+    set_modified(long_ago);
     scratch.git(&["add", "a"]);
+    if stamps_moved_after_staging {
+        set_modified(long_ago + std::time::Duration::from_secs(1));
+    }
     scratch.capture("m1");
     scratch.call("c1", || {
         scratch.git(&["reset", "-q", "--hard"]);
-        scratch.write("clean", "2\n");
         scratch.write("new", "2\n");
     });
     scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
     scratch.git(&["gc", "-q", "--prune=now"]);
-    let before = scratch.tree();
-    let receipt = scratch.restore("m1");
-    assert!(actions(&receipt.refused).contains(&("a", Action::Refuse)), "{receipt:?}");
-    assert!(reason(&receipt.refused, "a").starts_with("unrestorable"), "{receipt:?}");
-    assert!(receipt.failed.is_empty());
-    if receipt.restored.is_empty() {
+    scratch
+}
+
+#[test]
+fn as_it_is_staged_content_that_git_collected_is_refused_and_nothing_is_deleted() {
+    for stamps_moved in [false, true] {
+        let scratch = collected(stamps_moved);
+        let before = scratch.tree();
+        let planned = scratch.plan("m1").entries;
+        let expected = [("a", Action::Refuse), ("new", Action::Refuse)];
+        assert_eq!(actions(&planned), expected, "the plan knows, with stamps moved: {stamps_moved}");
+        let receipt = scratch.restore("m1");
+        assert_eq!(actions(&receipt.refused), expected);
+        assert!(reason(&receipt.refused, "a").starts_with("unrestorable"), "{receipt:?}");
         assert_eq!(scratch.tree(), before);
     }
 }

@@ -10,6 +10,7 @@ mod modes;
 mod outside;
 mod plan;
 mod receipt;
+mod repositories;
 mod scope;
 mod state;
 mod stored;

@@ -262,3 +262,17 @@ fn a_linked_worktree_is_a_workspace_of_its_own() {
     assert_eq!(git(&linked, &["status", "--porcelain"]), "?? untracked\n");
     assert_eq!(scratch.git(&["status", "--porcelain"]), "", "the main worktree does not notice");
 }
+
+#[test]
+fn a_folder_that_a_call_made_is_kept_while_an_ignored_file_is_in_it() {
+    let scratch = Scratch::with(&[(".gitignore", "*.log\n"), ("a", "1\n")]);
+    scratch.capture("m1");
+    scratch.call("c1", || {
+        scratch.write("made/new", "2\n");
+        scratch.write("made/new.log", "2\n");
+    });
+    let receipt = scratch.restore("m1");
+    assert_eq!(actions(&receipt.restored), [("made/new", Action::Delete)]);
+    assert!(receipt.removed_directories.is_empty());
+    assert_eq!(scratch.read("made/new.log"), "2\n");
+}
