@@ -81,13 +81,6 @@ fn act(scratch: &Scratch, draw: &mut Draw, number: usize) {
     }
 }
 
-/// The tree without empty folders: whether those go with the calls that left them is told elsewhere.
-fn content(scratch: &Scratch) -> Vec<(String, String)> {
-    let tree = scratch.tree();
-    let holds = |folder: &str| tree.iter().any(|(path, _)| path.starts_with(&format!("{folder}/")));
-    tree.iter().filter(|(path, what)| what != "folder" || holds(path)).cloned().collect()
-}
-
 /// Lives a history and goes back through it; what went wrong, when something did.
 fn live(seed: u64) -> Result<(), String> {
     let mut draw = Draw(seed);
@@ -99,7 +92,7 @@ fn live(seed: u64) -> Result<(), String> {
     for turn in 0..3 {
         let name = format!("m{turn}");
         scratch.capture(&name);
-        boundaries.push((name, content(&scratch)));
+        boundaries.push((name, scratch.tree()));
         for _ in 0..1 + draw.below(3) {
             calls += 1;
             scratch.call(&format!("c{calls}"), || {
@@ -121,7 +114,7 @@ fn live(seed: u64) -> Result<(), String> {
         if receipt.is_partial() {
             return Err(format!("seed {seed}, {name}: refused {:?}, failed {:?}", receipt.refused, receipt.failed));
         }
-        let found = content(&scratch);
+        let found = scratch.tree();
         if &found != expected {
             return Err(format!("seed {seed}, {name}: {found:?} instead of {expected:?}"));
         }
@@ -135,27 +128,60 @@ fn whatever_a_session_did_alone_each_boundary_gives_the_tree_back() {
     assert!(failed.is_empty(), "{} of 60: {failed:#?}", failed.len());
 }
 
+/// After these calls of one turn and a restore, the tree is as it was and nothing was left undone.
+fn undone(scratch: &Scratch, calls: &[&dyn Fn()]) {
+    let before = scratch.tree();
+    scratch.capture("m1");
+    for (number, work) in calls.iter().enumerate() {
+        scratch.call(&format!("c{number}"), work);
+    }
+    let receipt = scratch.restore("m1");
+    assert!(!receipt.is_partial(), "refused {:?}, failed {:?}", receipt.refused, receipt.failed);
+    assert_eq!(scratch.tree(), before);
+}
+
 #[test]
 fn a_file_that_one_call_replaced_with_a_folder_and_the_next_removed_is_a_file_again() {
     let scratch = Scratch::with(&[("x", "1\n")]);
-    scratch.capture("m1");
-    scratch.call("c1", || {
+    let replaces = || {
         scratch.remove("x");
         scratch.write("x/inside", "2\n");
-    });
-    scratch.call("c2", || fs::remove_dir_all(scratch.path("x")).unwrap());
-    let receipt = scratch.restore("m1");
-    assert!(!receipt.is_partial(), "{receipt:?}");
-    assert_eq!(scratch.read("x"), "1\n");
+    };
+    undone(&scratch, &[&replaces, &|| clear(&scratch.path("x"))]);
 }
 
 #[test]
 fn a_file_that_one_call_removed_and_the_next_replaced_with_a_folder_is_a_file_again() {
     let scratch = Scratch::with(&[("x", "1\n")]);
-    scratch.capture("m1");
-    scratch.call("c1", || scratch.remove("x"));
-    scratch.call("c2", || scratch.write("x/inside", "2\n"));
-    let receipt = scratch.restore("m1");
-    assert!(!receipt.is_partial(), "{receipt:?}");
-    assert_eq!(scratch.read("x"), "1\n");
+    undone(&scratch, &[&|| scratch.remove("x"), &|| scratch.write("x/inside", "2\n")]);
+}
+
+#[test]
+fn a_folder_that_one_call_made_and_the_next_replaced_with_a_file_is_gone_again() {
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    let replaces = || {
+        clear(&scratch.path("made"));
+        scratch.write("made", "a file now\n");
+    };
+    undone(&scratch, &[&|| scratch.write("made/inside", "2\n"), &replaces]);
+}
+
+#[test]
+fn a_folder_that_one_call_made_and_the_next_filled_is_gone_again() {
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    let makes = || fs::create_dir(scratch.path("made")).unwrap();
+    undone(&scratch, &[&makes, &|| scratch.write("made/deeper/inside", "2\n")]);
+}
+
+#[test]
+fn a_folder_that_one_call_made_and_the_next_emptied_is_gone_again() {
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    undone(&scratch, &[&|| scratch.write("made/f", "2\n"), &|| scratch.remove("made/f")]);
+}
+
+#[test]
+fn an_empty_folder_that_one_call_removed_and_the_next_made_again_is_still_there() {
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    fs::create_dir(scratch.path("empty")).unwrap();
+    undone(&scratch, &[&|| clear(&scratch.path("empty")), &|| scratch.write("empty/inside", "2\n")]);
 }

@@ -314,17 +314,6 @@ fn an_empty_folder_that_the_call_made_is_removed() {
     undone(&scratch, || fs::create_dir_all(scratch.path("made/deeper")).unwrap());
 }
 
-#[test]
-fn a_folder_that_one_call_made_and_the_next_one_emptied_is_removed() {
-    let scratch = Scratch::with(&[("a", "1\n")]);
-    scratch.capture("m1");
-    let before = scratch.tree();
-    scratch.call("c1", || scratch.write("made/f", "2\n"));
-    scratch.call("c2", || scratch.remove("made/f"));
-    scratch.restore("m1");
-    assert_eq!(scratch.tree(), before);
-}
-
 /// Makes a FIFO: whoever opens it for reading blocks for good.
 fn fifo(scratch: &Scratch, path: &str) {
     let made = Command::new("mkfifo").arg(scratch.path(path)).status().unwrap();
