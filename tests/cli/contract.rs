@@ -98,6 +98,18 @@ fn call_begin_and_call_end_in_two_processes_answer_with_every_documented_field()
 }
 
 #[test]
+fn a_change_that_could_not_be_seen_fully_is_marked_as_incomplete() {
+    let scratch = Scratch::with(&[("a", "1\n"), (".gitignore", "hidden\n")]);
+    scratch.write("hidden", "abc");
+    json(&scratch.root(), CAPTURE);
+    json(&scratch.root(), BEGIN);
+    scratch.write(".gitignore", "");
+    let changes = &json(&scratch.root(), END)["changes"];
+    assert_eq!(each(changes, "path"), [".gitignore", "hidden"]);
+    assert_eq!((changes[0].get("incomplete"), &changes[1]["incomplete"]), (None, &json!(true)));
+}
+
+#[test]
 fn plan_answers_with_every_documented_field_and_touches_nothing() {
     let scratch = called();
     scratch.write("a", "somebody else's");
@@ -226,22 +238,6 @@ fn people_read_an_aligned_table_without_colour_codes_where_output_is_no_terminal
         let columns: Vec<Option<usize>> = refused.iter().map(|line| line.find("changed outside")).collect();
         assert!(columns[0].is_some() && columns[0] == columns[1], "{}", ran.out);
         assert!(ran.out.lines().all(|line| line.trim_end() == line), "no trailing blanks: {:?}", ran.out);
-    }
-}
-
-#[test]
-fn a_name_cannot_move_the_cursor_of_whoever_reads_the_table() {
-    let scratch = Scratch::with(&[("a", "1\n")]);
-    json(&scratch.root(), CAPTURE);
-    json(&scratch.root(), BEGIN);
-    scratch.write("evil\u{1b}[2J\nrestore everything", "x");
-    let ended = run(&scratch.root(), END);
-    let plan = run(&scratch.root(), PLAN);
-    for ran in [ended, plan] {
-        assert_eq!(ran.code, 0, "{ran:?}");
-        assert!(!ran.out.contains('\u{1b}'), "{:?}", ran.out);
-        assert_eq!(ran.out.lines().count(), 2, "{:?}", ran.out);
-        assert!(ran.out.contains(r"evil\u{1b}[2J\nrestore everything"), "{:?}", ran.out);
     }
 }
 
@@ -385,5 +381,5 @@ fn a_result_that_cannot_be_printed_is_a_failure_that_says_so() {
         assert_eq!(ran.code, 1, "{arguments:?}: {ran:?}");
         assert!(ran.err.contains("could not be printed"), "{arguments:?}: {}", ran.err);
     }
-    assert_eq!(scratch.read("a"), "1\n", "the restore itself was done");
+    assert_eq!(scratch.read("a"), "1\n", "the restore was done");
 }

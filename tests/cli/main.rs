@@ -16,3 +16,4 @@ mod guests;
 mod program;
 mod run;
 mod scale;
+mod terminal;

@@ -210,6 +210,31 @@ fn an_interrupt_goes_to_the_command_and_the_call_ends_with_what_was_changed_so_f
 }
 
 #[test]
+fn an_interrupt_right_after_the_call_began_ends_it_too() {
+    let scratch = captured();
+    let journal = scratch.state().join("journal");
+    let length = || fs::metadata(&journal).unwrap().len();
+    // The moment between the beginning and the command is short: try it often.
+    for attempt in 0..60 {
+        let before = length();
+        let call = format!("c{attempt}");
+        let mut child = command(&scratch.root(), &["run", "--session", "s", "--call", &call, "--", "sleep", "60"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while length() == before {
+            assert_eq!(child.try_wait().unwrap(), None, "it should begin");
+        }
+        signal(&child, Signal::TERM);
+        let status = child.wait().unwrap();
+        let ran = run(&scratch.root(), &[&["--json"], PLAN].concat());
+        assert_eq!(ran.code, 0, "attempt {attempt}, which ended with {status}: {}", ran.out);
+    }
+}
+
+#[test]
 fn a_command_that_takes_its_time_to_stop_is_waited_for() {
     let scratch = captured();
     let ready = scratch.outside().join("ready");
