@@ -7,7 +7,7 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, ExitCode},
 };
 
 #[path = "src/component/config.rs"]
@@ -19,7 +19,17 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let manifest = PathBuf::from(var("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(var("OUT_DIR")?);
     let workspace = manifest.parent().ok_or("the crate has no folder above it")?;

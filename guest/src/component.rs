@@ -154,15 +154,24 @@ impl Host for Imports {
         now: &Self::Scan,
     ) -> Result<state::Difference, state::Error> {
         let difference = workspace::changes_since(session_id, before, now)?;
-        Ok(state::Difference { changes: into(difference.changes), made_directories: difference.made_directories })
+        Ok(state::Difference {
+            changes: into(difference.changes),
+            made_directories: difference.made_directories,
+            removed_directories: difference.removed_directories,
+        })
     }
 
     fn forget_scan(&mut self, session_id: &str, id: u64) {
         workspace::forget_scan(session_id, id);
     }
 
-    fn observe(&mut self, paths: &[String]) -> Vec<Result<state::FileState, String>> {
-        workspace::observe(paths).into_iter().map(|found| found.map(Into::into)).collect()
+    fn observe(&mut self, paths: &[String]) -> Vec<state::Observation> {
+        let found = |found| match found {
+            workspace::Observation::Seen(state) => state::Observation::Seen(state.into()),
+            workspace::Observation::Blocked(above) => state::Observation::Blocked(above),
+            workspace::Observation::Unreadable(why) => state::Observation::Unreadable(why),
+        };
+        workspace::observe(paths).into_iter().map(found).collect()
     }
 
     fn take_boundary(&mut self, session_id: &str, key: u64, now: &Self::Scan) -> Result<state::Held, state::Error> {
@@ -183,13 +192,11 @@ impl Host for Imports {
         session_id: &str,
         key: u64,
         steps: &[state::Step],
-    ) -> Result<Vec<state::Outcome>, state::Error> {
+        made: &[String],
+    ) -> Result<state::Applied, state::Error> {
         let steps: Vec<restorer::Step> = steps.iter().cloned().map(Into::into).collect();
-        Ok(into(restorer::apply(session_id, key, &steps)?))
-    }
-
-    fn remove_empty(&mut self, paths: &[String]) -> Vec<String> {
-        restorer::remove_empty(paths)
+        let applied = restorer::apply(session_id, key, &steps, made)?;
+        Ok(state::Applied { outcomes: into(applied.outcomes), removed_directories: applied.removed_directories })
     }
 
     fn append(&mut self, session_id: &str, event: &[u8]) -> Result<(), state::Error> {
@@ -293,7 +300,11 @@ impl From<state::Change> for wit::Change {
         wit::Change {
             path: change.path,
             kind: change.kind.into(),
-            before: change.before.map(|b| wit::Prior { size: b.size, permissions: b.permissions }),
+            before: change.before.map(|prior| wit::Prior {
+                size: prior.size,
+                permissions: prior.permissions,
+                state: prior.state.map(Into::into),
+            }),
             after: change.after.into(),
             incomplete: change.incomplete,
         }
@@ -305,7 +316,11 @@ impl From<wit::Change> for state::Change {
         state::Change {
             path: change.path,
             kind: change.kind.into(),
-            before: change.before.map(|b| state::Prior { size: b.size, permissions: b.permissions }),
+            before: change.before.map(|prior| state::Prior {
+                size: prior.size,
+                permissions: prior.permissions,
+                state: prior.state.map(Into::into),
+            }),
             after: change.after.into(),
             incomplete: change.incomplete,
         }

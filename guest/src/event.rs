@@ -55,6 +55,9 @@ pub enum Event {
         /// Milliseconds since the Unix epoch.
         #[n(4)]
         at_ms: u64,
+        /// The folders that it removed or replaced, sorted by path.
+        #[n(5)]
+        removed_directories: Vec<String>,
     },
     /// A restore changed the workspace, or found nothing left to change.
     #[n(3)]

@@ -3,7 +3,7 @@
 //! Invariant: the ledger is a pure function of the events. Boundary keys only grow, and a call belongs to the boundary
 //! that was the newest when it ended, so that "at or after boundary N" is a comparison of keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     event::{Event, Extent},
@@ -32,7 +32,15 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Progress {
     Open { scan: u64 },
-    Ended { side_effect: SideEffect, changes: Vec<Change>, made_directories: Vec<String> },
+    Ended(Effects),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Effects {
+    side_effect: SideEffect,
+    changes: Vec<Change>,
+    made_directories: Vec<String>,
+    removed_directories: Vec<String>,
 }
 
 /// What the session did to one path at or after a boundary, over all calls.
@@ -77,12 +85,13 @@ impl Ledger {
                 let boundary = self.newest_key();
                 self.calls.push(Call { id: call_id, boundary, progress: Progress::Open { scan } });
             }
-            Event::Ended { call_id, side_effect, changes, made_directories, .. } => {
+            Event::Ended { call_id, side_effect, changes, made_directories, removed_directories, .. } => {
                 // Ended calls stay in the order in which they ended: the last attribution of a path is the last here.
                 let Some(at) = self.calls.iter().position(|call| call.id == call_id) else { return };
                 let mut call = self.calls.remove(at);
                 call.boundary = self.newest_key();
-                call.progress = Progress::Ended { side_effect, changes, made_directories };
+                let effects = Effects { side_effect, changes, made_directories, removed_directories };
+                call.progress = Progress::Ended(effects);
                 self.calls.push(call);
             }
             Event::Restored { key, extent: Extent::Full, .. } => {
@@ -91,8 +100,8 @@ impl Ledger {
             }
             Event::Restored { key, extent: Extent::Partial, paths, .. } => {
                 for call in self.calls.iter_mut().filter(|call| call.boundary >= key) {
-                    if let Progress::Ended { changes, .. } = &mut call.progress {
-                        changes.retain(|change| paths.binary_search_by(|p| p.path.cmp(&change.path)).is_err());
+                    if let Progress::Ended(effects) = &mut call.progress {
+                        effects.changes.retain(|change| paths.binary_search_by(|p| p.path.cmp(&change.path)).is_err());
                     }
                 }
             }
@@ -159,7 +168,7 @@ impl Ledger {
             Some(call) => {
                 let (state, advice) = match call.progress {
                     Progress::Open { .. } => ("has begun and not ended", "end it first"),
-                    Progress::Ended { .. } => ("has ended", "give the next one another id"),
+                    Progress::Ended(_) => ("has ended", "give the next one another id"),
                 };
                 let detail = format!("call '{id}' of session '{session_id}' {state}; {advice}");
                 Err(Error::unavailable("call_exists", detail))
@@ -171,7 +180,7 @@ impl Ledger {
     pub fn open_scan(&self, session_id: &str, id: &str) -> Result<u64, Error> {
         let why = match self.calls.iter().find(|call| call.id == id).map(|call| &call.progress) {
             Some(Progress::Open { scan }) => return Ok(*scan),
-            Some(Progress::Ended { .. }) => "has ended already",
+            Some(Progress::Ended(_)) => "has ended already",
             None => "has not begun",
         };
         Err(Error::unavailable("unknown_call", format!("call '{id}' of session '{session_id}' {why}")))
@@ -183,16 +192,14 @@ impl Ledger {
             .iter()
             .filter_map(|call| match call.progress {
                 Progress::Open { scan } => Some((call.id.clone(), scan)),
-                Progress::Ended { .. } => None,
+                Progress::Ended(_) => None,
             })
             .collect()
     }
 
-    fn ended_since(&self, key: u64) -> impl Iterator<Item = (&Call, SideEffect, &[Change], &[String])> {
+    fn ended_since(&self, key: u64) -> impl Iterator<Item = (&Call, &Effects)> {
         self.calls.iter().filter(move |call| call.boundary >= key).filter_map(|call| match &call.progress {
-            Progress::Ended { side_effect, changes, made_directories } => {
-                Some((call, *side_effect, changes.as_slice(), made_directories.as_slice()))
-            }
+            Progress::Ended(effects) => Some((call, effects)),
             Progress::Open { .. } => None,
         })
     }
@@ -200,25 +207,41 @@ impl Ledger {
     /// What the session did to each path at or after the boundary.
     pub fn attributions_since(&self, key: u64) -> BTreeMap<&str, Attribution> {
         let mut paths: BTreeMap<&str, Attribution> = BTreeMap::new();
-        for change in self.ended_since(key).flat_map(|(_, _, changes, _)| changes) {
-            let before = change.before.and_then(|prior| prior.permissions);
-            let attribution = paths.entry(&change.path).or_insert_with(|| Attribution {
-                last: FileState::Absent,
-                incomplete: None,
-                created: false,
-                permissions: None,
-            });
-            attribution.last = change.after.clone();
-            attribution.incomplete = change.incomplete.clone();
-            attribution.created |= change.kind == ChangeKind::Created && change.incomplete.is_none();
-            attribution.permissions = attribution.permissions.or(before);
+        let made: BTreeSet<&String> =
+            self.ended_since(key).flat_map(|(_, effects)| &effects.made_directories).collect();
+        for (_, effects) in self.ended_since(key) {
+            // A folder with something in it is no change of its own: what is in it is. Where the path is attributed
+            // for another reason, the folder is what the session left there.
+            for (folders, left) in
+                [(&effects.removed_directories, FileState::Absent), (&effects.made_directories, FileState::Directory)]
+            {
+                for folder in folders {
+                    if let Some(attribution) = paths.get_mut(folder.as_str()) {
+                        attribution.last = left.clone();
+                    }
+                }
+            }
+            for change in &effects.changes {
+                let permissions = change.before.as_ref().and_then(|prior| prior.permissions);
+                let attribution = paths.entry(&change.path).or_insert_with(|| Attribution {
+                    last: FileState::Absent,
+                    incomplete: None,
+                    created: made.contains(&change.path),
+                    permissions: None,
+                });
+                attribution.last = change.after.clone();
+                attribution.incomplete = change.incomplete.clone();
+                attribution.created |= change.kind == ChangeKind::Created && change.incomplete.is_none();
+                attribution.permissions = attribution.permissions.or(permissions);
+            }
         }
         paths
     }
 
     /// The folders that the session made at or after the boundary, sorted, each once.
     pub fn directories_made_since(&self, key: u64) -> Vec<String> {
-        let mut made: Vec<String> = self.ended_since(key).flat_map(|(_, _, _, made)| made.iter().cloned()).collect();
+        let mut made: Vec<String> =
+            self.ended_since(key).flat_map(|(_, effects)| effects.made_directories.iter().cloned()).collect();
         made.sort_unstable();
         made.dedup();
         made
@@ -227,8 +250,8 @@ impl Ledger {
     /// The calls at or after the boundary whose effect no file restore undoes.
     pub fn irreversible_since(&self, key: u64) -> Vec<Irreversible> {
         self.ended_since(key)
-            .filter(|(_, side_effect, _, _)| side_effect.is_irreversible())
-            .map(|(call, side_effect, _, _)| Irreversible { call_id: call.id.clone(), side_effect })
+            .filter(|(_, effects)| effects.side_effect.is_irreversible())
+            .map(|(call, effects)| Irreversible { call_id: call.id.clone(), side_effect: effects.side_effect })
             .collect()
     }
 }

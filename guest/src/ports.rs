@@ -1,6 +1,6 @@
 //! What the guest asks of its host: the imports of the world, as a trait, so that the methods run natively too.
 
-use crate::state::{Difference, Error, FileState, Held, Outcome, ScanSummary, Step, Target};
+use crate::state::{Applied, Difference, Error, Held, Observation, ScanSummary, Step, Target};
 
 /// The host. The meaning of each function is in `wit/host.wit`.
 #[allow(missing_docs, reason = "documented once, in wit/host.wit")]
@@ -15,13 +15,12 @@ pub trait Host {
     fn save_scan(&mut self, session_id: &str, scan: &Self::Scan) -> Result<u64, Error>;
     fn changes_since(&mut self, session_id: &str, before: u64, now: &Self::Scan) -> Result<Difference, Error>;
     fn forget_scan(&mut self, session_id: &str, id: u64);
-    fn observe(&mut self, paths: &[String]) -> Vec<Result<FileState, String>>;
+    fn observe(&mut self, paths: &[String]) -> Vec<Observation>;
 
     fn take_boundary(&mut self, session_id: &str, key: u64, now: &Self::Scan) -> Result<Held, Error>;
     fn targets(&mut self, session_id: &str, key: u64, paths: &[String]) -> Result<Vec<Target>, Error>;
 
-    fn apply(&mut self, session_id: &str, key: u64, steps: &[Step]) -> Result<Vec<Outcome>, Error>;
-    fn remove_empty(&mut self, paths: &[String]) -> Vec<String>;
+    fn apply(&mut self, session_id: &str, key: u64, steps: &[Step], made: &[String]) -> Result<Applied, Error>;
 
     fn append(&mut self, session_id: &str, event: &[u8]) -> Result<(), Error>;
     fn read(&mut self, session_id: &str, start: u64) -> Result<Vec<Vec<u8>>, Error>;

@@ -46,6 +46,11 @@ impl<'a> Selection<'a> {
         }
     }
 
+    /// Whether the folder was asked for, or is above one of the paths that were considered.
+    pub fn reaches(&self, folder: &str, considered: &[&str]) -> bool {
+        self.wants(folder) || considered.iter().any(|path| covers(folder, path))
+    }
+
     /// The selected paths for which no attributed path is found, by `attributed` or below them.
     pub fn unmatched(&self, paths: &[&str]) -> Vec<&'a str> {
         match self {

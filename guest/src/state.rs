@@ -67,7 +67,7 @@ pub enum ChangeKind {
 }
 
 /// What a scan remembers of a path from before a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Prior {
     /// In bytes.
     #[n(0)]
@@ -75,6 +75,9 @@ pub struct Prior {
     /// The nine permission bits of a regular file.
     #[n(1)]
     pub permissions: Option<u32>,
+    /// What stood there, where it is known.
+    #[n(2)]
+    pub state: Option<FileState>,
 }
 
 /// One path that a call changed.
@@ -213,6 +216,19 @@ pub struct Difference {
     pub changes: Vec<Change>,
     /// Every folder that was made, sorted by path.
     pub made_directories: Vec<String>,
+    /// Every folder that was removed or replaced, sorted by path.
+    pub removed_directories: Vec<String>,
+}
+
+/// What was found at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// This stands there.
+    Seen(FileState),
+    /// Nothing can stand there: this path above it is no folder.
+    Blocked(String),
+    /// It cannot be told; the reason.
+    Unreadable(String),
 }
 
 /// What a boundary recorded, in numbers.
@@ -250,4 +266,13 @@ pub enum Outcome {
     Refused(String),
     /// The system said no.
     Failed(String),
+}
+
+/// What became of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Of each step, in the order asked.
+    pub outcomes: Vec<Outcome>,
+    /// The folders that were removed because they had become empty, sorted by path.
+    pub removed_directories: Vec<String>,
 }

@@ -9,8 +9,8 @@ use turnback_guest::{
     methods::{InFlight, call_begin, call_end, capture, drop_session, plan, restore},
     ports::Host,
     state::{
-        Action, Change, ChangeKind, Difference, Digest, Error, FileState, Held, Outcome, Prior, ScanSummary,
-        SideEffect, Step, Target,
+        Action, Applied, Change, ChangeKind, Difference, Digest, Error, FileState, Held, Observation, Outcome, Prior,
+        ScanSummary, SideEffect, Step, Target,
     },
 };
 
@@ -66,17 +66,17 @@ impl Host for Memory {
                 (true, true) => ChangeKind::Modified,
                 (true, false) => ChangeKind::Deleted,
             },
-            before: before.get(path).map(|_| Prior { size: 1, permissions: Some(0o644) }),
+            before: before.get(path).map(|_| Prior { size: 1, permissions: Some(0o644), state: None }),
             after: state(now, path),
             incomplete: None,
         });
-        Ok(Difference { changes: changes.collect(), made_directories: Vec::new() })
+        Ok(Difference { changes: changes.collect(), ..Difference::default() })
     }
 
     fn forget_scan(&mut self, _: &str, _: u64) {}
 
-    fn observe(&mut self, paths: &[String]) -> Vec<Result<FileState, String>> {
-        paths.iter().map(|path| Ok(state(&self.files, path))).collect()
+    fn observe(&mut self, paths: &[String]) -> Vec<Observation> {
+        paths.iter().map(|path| Observation::Seen(state(&self.files, path))).collect()
     }
 
     fn take_boundary(&mut self, _: &str, key: u64, now: &Files) -> Result<Held, Error> {
@@ -92,7 +92,7 @@ impl Host for Memory {
         Ok(paths.iter().map(target).collect())
     }
 
-    fn apply(&mut self, _: &str, key: u64, steps: &[Step]) -> Result<Vec<Outcome>, Error> {
+    fn apply(&mut self, _: &str, key: u64, steps: &[Step], _: &[String]) -> Result<Applied, Error> {
         let mut outcomes = Vec::new();
         for step in steps {
             assert_eq!(step.to, state(&self.boundaries[&key], &step.path));
@@ -108,11 +108,7 @@ impl Host for Memory {
             };
             outcomes.push(Outcome::Done);
         }
-        Ok(outcomes)
-    }
-
-    fn remove_empty(&mut self, _: &[String]) -> Vec<String> {
-        Vec::new()
+        Ok(Applied { outcomes, removed_directories: Vec::new() })
     }
 
     fn append(&mut self, _: &str, event: &[u8]) -> Result<(), Error> {

@@ -38,41 +38,55 @@ impl Root {
         &self.path
     }
 
-    /// The folder in which the path's last component lives, and that component.
-    ///
-    /// `Ok(None)`: the folder is not there, or one of its components is no folder.
-    pub(crate) fn parent<'p>(&self, path: &'p WorkPath) -> Result<Option<(Folder<'_>, &'p [u8])>, Errno> {
+    /// The way to the folder in which the path's last component lives.
+    pub(crate) fn parent<'p>(&self, path: &'p WorkPath) -> Result<Way<'_, 'p>, Errno> {
         let (components, name) = path.split();
         let mut folder = Folder::Root(self.handle.as_fd());
+        let mut walked = 0;
         for component in components {
+            walked += component.len();
             match open_folder(folder.as_fd(), component) {
                 Ok(handle) => folder = Folder::Below(handle),
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+                Err(Errno::NOENT) => return Ok(Way::Missing),
+                Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Way::Blocked(&path.as_bytes()[..walked])),
                 Err(errno) => return Err(errno),
             }
+            walked += 1;
         }
-        Ok(Some((folder, name)))
+        Ok(Way::Open(folder, name))
     }
 
-    /// Like [`Root::parent`], making the folders that are not there.
-    pub(crate) fn parent_made<'p>(&self, path: &'p WorkPath) -> Result<(Folder<'_>, &'p [u8]), Errno> {
+    /// Like [`Root::parent`], making the folders that are not there, with the permission bits that `bits` gives for each.
+    pub(crate) fn parent_made<'p>(
+        &self,
+        path: &'p WorkPath,
+        bits: impl Fn(&[u8]) -> u32,
+    ) -> Result<(Folder<'_>, &'p [u8]), Errno> {
         let (components, name) = path.split();
         let mut folder = Folder::Root(self.handle.as_fd());
+        let mut walked = 0;
         for component in components {
+            walked += component.len();
             let handle = match open_folder(folder.as_fd(), component) {
-                Err(Errno::NOENT) => {
-                    match fs::mkdirat(folder.as_fd(), component, Mode::from_raw_mode(0o777)) {
-                        Ok(()) | Err(Errno::EXIST) => {}
-                        Err(errno) => return Err(errno),
-                    }
-                    open_folder(folder.as_fd(), component)?
-                }
+                Err(Errno::NOENT) => make_folder(folder.as_fd(), component, bits(&path.as_bytes()[..walked]))?,
                 other => other?,
             };
             folder = Folder::Below(handle);
+            walked += 1;
         }
         Ok((folder, name))
     }
+}
+
+/// Where the way to a path's folder leads.
+#[derive(Debug)]
+pub(crate) enum Way<'r, 'p> {
+    /// To an open folder, and the name in it.
+    Open(Folder<'r>, &'p [u8]),
+    /// Nowhere: a folder on it is not there.
+    Missing,
+    /// Nowhere: this path on it is no folder.
+    Blocked(&'p [u8]),
 }
 
 impl AsFd for Root {
@@ -109,6 +123,19 @@ pub(crate) fn stat(parent: BorrowedFd<'_>, name: &[u8]) -> Result<Option<fs::Sta
     match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Makes a folder, which nobody but its owner can enter before it has its permission bits. One that is there is opened.
+pub(crate) fn make_folder(parent: BorrowedFd<'_>, name: &[u8], bits: u32) -> Result<OwnedFd, Errno> {
+    match fs::mkdirat(parent, name, Mode::RWXU) {
+        Ok(()) => {
+            let handle = open_folder(parent, name)?;
+            fs::fchmod(&handle, Mode::from_raw_mode(bits as _))?;
+            Ok(handle)
+        }
+        Err(Errno::EXIST) => open_folder(parent, name),
         Err(errno) => Err(errno),
     }
 }

@@ -9,11 +9,11 @@ use crate::path::WorkPath;
 /// BLAKE3-256 of a file's bytes or of a link's text. Printed in lowercase hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(transparent)]
-pub struct Digest(#[cbor(with = "minicbor::bytes")] pub [u8; 32]);
+pub(crate) struct Digest(#[cbor(with = "minicbor::bytes")] pub(crate) [u8; 32]);
 
 impl Digest {
     /// Of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         Digest(*blake3::hash(bytes).as_bytes())
     }
 }
@@ -37,23 +37,28 @@ impl fmt::Debug for Digest {
 }
 
 /// What stands at a path. Two states are equal only when kind, content and executable bit are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileState {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum FileState {
     /// Nothing.
+    #[n(0)]
     Absent,
     /// A regular file.
-    Regular(RegularFile),
+    #[n(1)]
+    Regular(#[n(0)] RegularFile),
     /// A symbolic link, by the digest of its text.
-    Symlink(Digest),
+    #[n(2)]
+    Symlink(#[n(0)] Digest),
     /// A folder.
+    #[n(3)]
     Directory,
     /// A FIFO, socket, device or nested repository: seen, never read, never written.
+    #[n(4)]
     Other,
 }
 
 impl FileState {
     /// The digest of what stands there, for a file or a link.
-    pub fn digest(&self) -> Option<Digest> {
+    pub(crate) fn digest(&self) -> Option<Digest> {
         match self {
             FileState::Regular(file) => Some(file.content),
             FileState::Symlink(text) => Some(*text),
@@ -63,14 +68,17 @@ impl FileState {
 }
 
 /// The content and executable bit of a regular file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RegularFile {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct RegularFile {
     /// Of the file's bytes.
-    pub content: Digest,
+    #[n(0)]
+    pub(crate) content: Digest,
     /// In bytes.
-    pub size: u64,
+    #[n(1)]
+    pub(crate) size: u64,
     /// Whether its owner may execute it.
-    pub executable: bool,
+    #[n(2)]
+    pub(crate) executable: bool,
 }
 
 /// What a boundary holds for a path. Three states: a path that was not captured is never taken for an absent one.
@@ -86,7 +94,7 @@ pub(crate) enum Target {
 
 /// How a call changed a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
+pub(crate) enum ChangeKind {
     /// Nothing stood there before the call.
     Created,
     /// Something else stood there before the call.
@@ -97,59 +105,74 @@ pub enum ChangeKind {
 
 /// What a scan remembers of a path from before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prior {
+pub(crate) struct Prior {
     /// In bytes; 0 for what is no regular file.
-    pub size: u64,
+    pub(crate) size: u64,
     /// The nine permission bits of a regular file.
-    pub permissions: Option<u32>,
+    pub(crate) permissions: Option<u32>,
+    /// What stood there, where it was read.
+    pub(crate) state: Option<FileState>,
 }
 
 /// One path that differs between two scans.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// Where. The bytes as the file system has them: a path that may not be written can still be seen.
-    pub path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
     /// How.
-    pub kind: ChangeKind,
+    pub(crate) kind: ChangeKind,
     /// What stood there before, when something did.
-    pub before: Option<Prior>,
+    pub(crate) before: Option<Prior>,
     /// What stands there now.
-    pub after: FileState,
+    pub(crate) after: FileState,
     /// Why the scans could not see the path fully, when they could not.
-    pub incomplete: Option<String>,
+    pub(crate) incomplete: Option<String>,
 }
 
 /// What differs between two scans.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// Every path that differs, sorted by path.
-    pub changes: Vec<Change>,
+    pub(crate) changes: Vec<Change>,
     /// Every folder that was made, sorted by path.
-    pub made_directories: Vec<Vec<u8>>,
+    pub(crate) made_directories: Vec<Vec<u8>>,
+    /// Every folder that was removed or replaced, sorted by path.
+    pub(crate) removed_directories: Vec<Vec<u8>>,
+}
+
+/// What was found at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Observation {
+    /// This stands there.
+    Seen(FileState),
+    /// Nothing can stand there: this path above it is no folder.
+    Blocked(Vec<u8>),
+    /// It cannot be told; the reason.
+    Unreadable(String),
 }
 
 /// What a boundary recorded, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Files whose bytes are in the store.
-    pub stored_files: u64,
+    pub(crate) stored_files: u64,
     /// Their sizes together, in bytes.
-    pub stored_bytes: u64,
+    pub(crate) stored_bytes: u64,
     /// Files that are named but not held.
-    pub unrestorable_files: u64,
+    pub(crate) unrestorable_files: u64,
 }
 
 /// One path to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Where.
-    pub path: WorkPath,
+    pub(crate) path: WorkPath,
     /// The path is changed only while this stands there.
-    pub guard: FileState,
+    pub(crate) guard: FileState,
     /// What the boundary is said to hold.
-    pub to: FileState,
+    pub(crate) to: FileState,
     /// The nine permission bits that a file had before the session changed it, where known.
-    pub permissions: Option<u32>,
+    pub(crate) permissions: Option<u32>,
 }
 
 /// What became of a step.
@@ -163,6 +186,15 @@ pub(crate) enum Outcome {
     Refused(String),
     /// The system said no. What stood there still stands there.
     Failed(String),
+}
+
+/// What became of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Applied {
+    /// Of each step, in the order asked.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// The folders that were removed because they had become empty, sorted.
+    pub(crate) removed_directories: Vec<WorkPath>,
 }
 
 /// Why a room could not do what it was asked.

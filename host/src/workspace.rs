@@ -6,10 +6,10 @@ use crate::{
     anchor::Root,
     boundary::{HeldBoundary, Manifest, take},
     git::{Repository, Scope},
-    model::{Difference, Error, FileState, Held, Outcome, Step, Target},
+    model::{Applied, Difference, Error, Held, Observation, Step, Target},
     path::WorkPath,
     progress::{Phase, Progress},
-    restore::{Restorer, apply, remove_empty},
+    restore::{Restorer, apply},
     scan::{self, Scan, Walk, walk},
     store::{Session, StateDir},
 };
@@ -50,12 +50,23 @@ impl Workspace {
         Ok((scan, scope))
     }
 
-    /// Keeps a scan in the session's state; answers its number.
-    pub(crate) fn save_scan(&self, session: &Session, scan: &Scan) -> Result<u64, Error> {
-        session.write_scan(&scan::encode(scan))
+    /// Keeps a scan from before a call in the session's state; answers its number. What changed since the last look was
+    /// changed by somebody else, and is read now: later nobody could tell it from what the call does.
+    pub(crate) fn save_scan(&self, session: &Session, scan: &mut Scan) -> Result<u64, Error> {
+        let mut bytes = scan::encode(scan);
+        if let Some(last) = session.read_last_look()
+            && !scan::have_same_entries(&last, &bytes)
+            && let Some(last) = scan::decode(&last)
+        {
+            self.progress.enter(Phase::Comparing);
+            scan.known = scan::contents_of_changed(&self.root, &last, scan);
+            self.progress.enter(Phase::Idle);
+            bytes = scan::encode(scan);
+        }
+        session.write_scan(&bytes)
     }
 
-    /// What differs between a kept scan and one in memory.
+    /// What differs between a kept scan and one in memory, which becomes the last look.
     pub(crate) fn changes_since(&self, session: &Session, before: u64, now: &Scan) -> Result<Difference, Error> {
         let damaged = |what: &str| Error::Unavailable {
             reason: "state_damaged",
@@ -69,11 +80,12 @@ impl Workspace {
         self.progress.enter(Phase::Comparing);
         let difference = scan::difference(&self.root, &before, now);
         self.progress.enter(Phase::Idle);
+        session.write_last_look(&scan::encode(now))?;
         Ok(difference)
     }
 
     /// What stands at each path now.
-    pub(crate) fn observe(&self, paths: &[WorkPath]) -> Vec<Result<FileState, String>> {
+    pub(crate) fn observe(&self, paths: &[WorkPath]) -> Vec<Observation> {
         self.progress.enter(Phase::Comparing);
         let found = scan::observe_all(&self.root, paths);
         self.progress.enter(Phase::Idle);
@@ -88,6 +100,7 @@ impl Workspace {
         let blobs = session.blobs();
         let (manifest, held) = take(&self.root, scope, scan, &blobs, previous.as_ref(), &self.progress)?;
         session.write_boundary(key, &manifest.to_bytes())?;
+        session.write_last_look(&scan::encode(scan))?;
         Ok(held)
     }
 
@@ -101,7 +114,13 @@ impl Workspace {
     }
 
     /// Changes the workspace.
-    pub(crate) fn apply(&self, session: &Session, key: u64, steps: &[Step]) -> Result<Vec<Outcome>, Error> {
+    pub(crate) fn apply(
+        &self,
+        session: &Session,
+        key: u64,
+        steps: &[Step],
+        made: Vec<WorkPath>,
+    ) -> Result<Applied, Error> {
         let boundary = HeldBoundary::open(&self.repository, session, key)?;
         let displaced = session.blobs();
         displaced
@@ -115,11 +134,6 @@ impl Workspace {
             state: self.state.below_root(),
             progress: &self.progress,
         };
-        Ok(apply(&restorer, steps))
-    }
-
-    /// Removes those of the folders that are empty.
-    pub(crate) fn remove_empty(&self, paths: Vec<WorkPath>) -> Vec<WorkPath> {
-        remove_empty(&self.root, paths)
+        Ok(apply(&restorer, steps, made))
     }
 }

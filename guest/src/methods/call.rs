@@ -8,7 +8,7 @@ use crate::{
     ids::Ids,
     ledger::Ledger,
     ports::Host,
-    state::{Change, ChangeKind, Difference, Error, FileState, SideEffect, Target},
+    state::{Change, ChangeKind, Difference, Error, FileState, Prior, SideEffect, Target},
 };
 
 /// What was seen before a call.
@@ -76,7 +76,7 @@ pub(super) fn end<H: Host>(
     let before = ledger.open_scan(session_id, call_id)?;
     let now = host.take_scan()?;
     let scan_errors = host.summary(&now).errors;
-    let Difference { changes, made_directories } = host.changes_since(session_id, before, &now)?;
+    let Difference { changes, made_directories, removed_directories } = host.changes_since(session_id, before, &now)?;
     let changes = without_touches(host, session_id, ledger, changes)?;
     let at_ms = host.now_ms();
     let event = Event::Ended {
@@ -85,14 +85,15 @@ pub(super) fn end<H: Host>(
         changes: changes.clone(),
         made_directories,
         at_ms,
+        removed_directories,
     };
     record(host, session_id, ledger, event)?;
     host.forget_scan(session_id, before);
     Ok(EndReceipt { call_id: call_id.into(), changes, scan_errors })
 }
 
-/// Leaves out files whose stamps moved and whose state is the last that is known of them: what the session left in
-/// this turn, or what the boundary holds.
+/// Leaves out files whose stamps moved and whose state is what it was before the call: what was read then, where
+/// somebody had changed the path between two looks; else what the session left in this turn, or what the boundary holds.
 fn without_touches<H: Host>(
     host: &mut H,
     session_id: &str,
@@ -101,36 +102,46 @@ fn without_touches<H: Host>(
 ) -> Result<Vec<Change>, Error> {
     let boundary = ledger.newest_boundary(session_id)?.key;
     let left = ledger.attributions_since(boundary);
-    let mut touched = Vec::with_capacity(changes.len());
     let mut asked = Vec::new();
+    let mut kept: Vec<Verdict> = Vec::with_capacity(changes.len());
     for change in &changes {
-        let candidate = may_be_a_touch(change);
-        match left.get(change.path.as_str()).filter(|_| candidate) {
-            Some(attribution) => touched.push(attribution.incomplete.is_none() && attribution.last == change.after),
-            None => {
-                if candidate {
-                    asked.push(change.path.clone());
-                }
-                touched.push(false);
+        let verdict = match (may_be_a_touch(change), &change.before, left.get(change.path.as_str())) {
+            (false, ..) => Verdict::Change,
+            (true, Some(Prior { state: Some(before), .. }), _) => Verdict::of(*before == change.after),
+            (true, _, Some(before)) => Verdict::of(before.incomplete.is_none() && before.last == change.after),
+            (true, _, None) => {
+                asked.push(change.path.clone());
+                Verdict::AsTheBoundarySays
             }
-        }
+        };
+        kept.push(verdict);
     }
-    if !asked.is_empty() {
-        let targets = host.targets(session_id, boundary, &asked)?;
-        let mut known = asked.iter().zip(targets).peekable();
-        for (change, touched) in changes.iter().zip(&mut touched) {
-            if let Some((_, target)) = known.next_if(|(path, _)| **path == change.path) {
-                *touched = target == Target::Present(change.after.clone());
-            }
-        }
+    let targets = if asked.is_empty() { Vec::new() } else { host.targets(session_id, boundary, &asked)? };
+    let mut targets = targets.into_iter();
+    let mut is_change = |(change, verdict): &(Change, Verdict)| match verdict {
+        Verdict::Change => true,
+        Verdict::Touch => false,
+        Verdict::AsTheBoundarySays => targets.next() != Some(Target::Present(change.after.clone())),
+    };
+    Ok(changes.into_iter().zip(kept).filter(|pair| is_change(pair)).map(|(change, _)| change).collect())
+}
+
+enum Verdict {
+    Change,
+    Touch,
+    AsTheBoundarySays,
+}
+
+impl Verdict {
+    fn of(is_touch: bool) -> Self {
+        if is_touch { Verdict::Touch } else { Verdict::Change }
     }
-    Ok(changes.into_iter().zip(touched).filter(|(_, touched)| !touched).map(|(change, _)| change).collect())
 }
 
 fn may_be_a_touch(change: &Change) -> bool {
     change.kind == ChangeKind::Modified
         && change.incomplete.is_none()
-        && match (&change.after, change.before) {
+        && match (&change.after, &change.before) {
             (FileState::Regular { size, .. }, Some(before)) => *size == before.size,
             (FileState::Symlink(_), Some(_)) => true,
             _ => false,

@@ -7,7 +7,7 @@ use crate::{
     ledger::{Attribution, Boundary, Ledger},
     plan::{Candidate, decide},
     ports::Host,
-    state::{Entry, Error, FileState, Irreversible, Target},
+    state::{Entry, Error, FileState, Irreversible, Observation, Target},
 };
 
 /// What a restore would do.
@@ -69,20 +69,31 @@ pub(super) fn planned<H: Host>(
         return Ok(Vec::new());
     }
     let targets = host.targets(session_id, boundary.key, &paths)?;
-    let found = host.observe(&paths);
-    if targets.len() != paths.len() || found.len() != paths.len() {
+    let observed = host.observe(&paths);
+    if targets.len() != paths.len() || observed.len() != paths.len() {
         return Err(Error::Other("the host answered for another number of paths than it was asked".to_string()));
     }
-    Ok(paths
-        .into_iter()
-        .zip(attributions)
-        .zip(targets.into_iter().zip(found))
-        .map(|((path, attribution), (target, found))| {
-            let permissions = attribution.permissions;
-            let entry = decide(candidate(path, attribution, target.clone(), found));
-            Planned { entry, target, permissions }
-        })
-        .collect())
+    let mut planned: Vec<Planned> = Vec::with_capacity(paths.len());
+    for (((path, attribution), target), observed) in paths.into_iter().zip(attributions).zip(targets).zip(observed) {
+        let found = match observed {
+            Observation::Seen(state) => Ok(state),
+            Observation::Unreadable(why) => Err(why),
+            Observation::Blocked(above) if is_made_way(&planned, &above) => Ok(FileState::Absent),
+            Observation::Blocked(above) => Err(format!("the way to it meets a link or file at {above}")),
+        };
+        let permissions = attribution.permissions;
+        let entry = decide(candidate(path, attribution, target.clone(), found));
+        planned.push(Planned { entry, target, permissions });
+    }
+    Ok(planned)
+}
+
+/// Whether the plan puts a folder where something else stands. What is below a path comes after it.
+fn is_made_way(planned: &[Planned], path: &str) -> bool {
+    let above = planned.binary_search_by(|planned| planned.entry.path.as_str().cmp(path)).ok();
+    above
+        .and_then(|at| planned.get(at))
+        .is_some_and(|above| above.entry.action.changes() && above.target == Target::Present(FileState::Directory))
 }
 
 fn candidate(path: String, attribution: Attribution, target: Target, found: Result<FileState, String>) -> Candidate {

@@ -12,10 +12,11 @@ use super::{
 use crate::{
     event::{Event, Extent, Restored},
     ids::Ids,
+    ledger::Ledger,
     plan::divergence,
     ports::Host,
     selection::Selection,
-    state::{Action, Entry, Error, FileState, Irreversible, Outcome, Step, Target},
+    state::{Action, Applied, Entry, Error, FileState, Irreversible, Outcome, Step, Target},
 };
 
 /// What a restore did.
@@ -52,12 +53,22 @@ pub fn restore<H: Host>(
     let planned = planned(host, session_id, &ledger, boundary, |path| selection.wants(path))?;
     let unmatched = selection.unmatched(&planned.iter().map(|planned| planned.entry.path.as_str()).collect::<Vec<_>>());
     let steps: Vec<Step> = planned.iter().filter_map(step).collect();
-    let outcomes = if steps.is_empty() { Vec::new() } else { host.apply(session_id, key, &steps)? };
+    let made = made(host, session_id, &ledger, key, &selection, &planned)?;
+    let Applied { outcomes, removed_directories } = if steps.is_empty() && made.is_empty() {
+        Applied::default()
+    } else {
+        host.apply(session_id, key, &steps, &made)?
+    };
     if outcomes.len() != steps.len() {
         return Err(Error::Other("the host answered for another number of steps than it was asked".to_string()));
     }
 
-    let mut receipt = RestoreReceipt { boundary_id: boundary_id.into(), closed_calls, ..Default::default() };
+    let mut receipt = RestoreReceipt {
+        boundary_id: boundary_id.into(),
+        removed_directories,
+        closed_calls,
+        ..RestoreReceipt::default()
+    };
     receipt.irreversible = ledger.irreversible_since(key);
     let mut outcomes = steps.iter().zip(outcomes);
     let mut done = Vec::new();
@@ -79,12 +90,6 @@ pub fn restore<H: Host>(
     }
     receipt.skipped.extend(unmatched.into_iter().map(not_attributed));
 
-    let made: Vec<String> =
-        ledger.directories_made_since(key).into_iter().filter(|made| gave_up_a_path(made, &done)).collect();
-    if !made.is_empty() {
-        receipt.removed_directories = host.remove_empty(&made);
-    }
-
     let undone = !receipt.refused.is_empty() || !receipt.failed.is_empty();
     let extent = if selection.is_everything() && !undone { Extent::Full } else { Extent::Partial };
     if extent == Extent::Full || !done.is_empty() {
@@ -98,6 +103,29 @@ pub fn restore<H: Host>(
         )?;
     }
     Ok(receipt)
+}
+
+/// The folders that the session made on the way to what goes, and that the boundary did not have.
+fn made<H: Host>(
+    host: &mut H,
+    session_id: &str,
+    ledger: &Ledger,
+    key: u64,
+    selection: &Selection<'_>,
+    planned: &[Planned],
+) -> Result<Vec<String>, Error> {
+    let considered: Vec<&str> = planned.iter().map(|planned| planned.entry.path.as_str()).collect();
+    let made: Vec<String> = ledger
+        .directories_made_since(key)
+        .into_iter()
+        // A folder that is planned itself goes, or stays, by the plan.
+        .filter(|made| considered.binary_search(&made.as_str()).is_err() && selection.reaches(made, &considered))
+        .collect();
+    if made.is_empty() {
+        return Ok(made);
+    }
+    let targets = host.targets(session_id, key, &made)?;
+    Ok(made.into_iter().zip(targets).filter(|(_, held)| *held == Target::Absent).map(|(made, _)| made).collect())
 }
 
 fn step(planned: &Planned) -> Option<Step> {
@@ -137,12 +165,4 @@ fn not_attributed(path: &str) -> Entry {
         expected: None,
         found: None,
     }
-}
-
-/// Whether one of the restored paths lay below the folder and is gone now.
-fn gave_up_a_path(folder: &str, done: &[Restored]) -> bool {
-    done.iter().any(|restored| {
-        let below = restored.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        below && restored.to == FileState::Absent
-    })
 }

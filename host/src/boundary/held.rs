@@ -7,7 +7,7 @@ use crate::{
     git::{InTree, Repository, Trees},
     model::{Digest, Error, FileState, RegularFile, Target},
     parallel,
-    path::join,
+    path::{join, with_ancestors},
     scan::hidden_over,
     store::{Blobs, Session},
 };
@@ -48,7 +48,10 @@ impl HeldBoundary {
     pub(crate) fn target(&self, trees: &mut Trees, path: &[u8]) -> Target {
         let manifest = &self.manifest;
         if let Some(file) = manifest.file(path) {
-            return Target::Present(file.state());
+            return match file.source() {
+                Source::Bytes => Target::Present(file.state()),
+                Source::Tree(id) => trees.read(id).map_or_else(Target::Unrestorable, |_| Target::Present(file.state())),
+            };
         }
         if let Ok(at) = manifest.unrestorable.binary_search_by(|named| named.path.0.as_slice().cmp(path)) {
             let reason = manifest.unrestorable.get(at).map(|named| named.reason.clone());
@@ -57,7 +60,7 @@ impl HeldBoundary {
         if lists(&manifest.folders, path) {
             return Target::Present(FileState::Directory);
         }
-        if lists(&manifest.missing, path) {
+        if with_ancestors(path).any(|above| lists(&manifest.missing, above)) {
             return Target::Absent;
         }
         let found = match trees.look_up(&self.in_tree(path)) {
@@ -98,9 +101,9 @@ impl HeldBoundary {
         }
     }
 
-    /// The permission bits that the file had at the boundary, where they were written down.
-    pub(crate) fn permissions(&self, path: &[u8]) -> Option<u32> {
-        self.manifest.file(path).map(|file| u32::from(file.permissions) & 0o777)
+    /// The permission bits of the path, at which the boundary has that.
+    pub(crate) fn bits(&self, path: &[u8], state: &FileState) -> u32 {
+        self.manifest.bits.at(path, state)
     }
 
     fn in_tree(&self, path: &[u8]) -> Vec<u8> {

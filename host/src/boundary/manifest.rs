@@ -4,11 +4,14 @@
 //! "turnback boundary 1\n" · one CBOR item, the manifest · BLAKE3-256 of all before it
 //! ```
 
+use std::collections::HashMap;
+
 use minicbor::{Decode, Encode};
 
 use crate::{
     model::{Digest, FileState, RegularFile},
-    scan::{Hidden, Kind, Stat},
+    path::join,
+    scan::{Hidden, Kind, Listing, Scan, Stat},
 };
 
 const MAGIC: &[u8] = b"turnback boundary 1\n";
@@ -38,6 +41,86 @@ pub(crate) struct Manifest {
     /// What the scan left out.
     #[n(6)]
     pub(crate) hidden: Vec<Hidden>,
+    /// Who might do what with each path.
+    #[n(7)]
+    pub(crate) bits: Bits,
+}
+
+/// The nine permission bits of every path: the most common ones of each kind, and the paths that differ.
+#[derive(Debug, Default, Encode, Decode)]
+pub(crate) struct Bits {
+    #[n(0)]
+    pub(super) file: u16,
+    #[n(1)]
+    pub(super) executable: u16,
+    #[n(2)]
+    pub(super) folder: u16,
+    #[n(3)]
+    pub(super) others: Vec<OtherBits>,
+}
+
+/// A path whose bits are not the most common ones.
+#[derive(Debug, Encode, Decode)]
+pub(crate) struct OtherBits {
+    #[n(0)]
+    pub(super) path: Path,
+    #[n(1)]
+    pub(super) bits: u16,
+}
+
+impl Bits {
+    /// The bits of every path of the scan.
+    pub(super) fn of(scan: &Scan) -> Self {
+        let every = || {
+            scan.listings
+                .iter()
+                .flat_map(|Listing { path, entries }| entries.iter().map(move |entry| (path, &entry.name, entry.stat)))
+        };
+        let mut counts: [HashMap<u16, usize>; 3] = Default::default();
+        for (_, _, stat) in every() {
+            if let Some(class) = class(&stat) {
+                *counts[class].entry(stat.permissions & 0o777).or_default() += 1;
+            }
+        }
+        let common = |class: usize| {
+            counts[class].iter().max_by_key(|(bits, count)| (**count, **bits)).map_or(0, |(bits, _)| *bits)
+        };
+        let common = [common(FILE), common(EXECUTABLE), common(FOLDER)];
+        let mut others: Vec<OtherBits> = every()
+            .filter(|(_, _, stat)| class(stat).is_some_and(|class| common[class] != stat.permissions & 0o777))
+            .map(|(folder, name, stat)| OtherBits { path: Path(join(folder, name)), bits: stat.permissions & 0o777 })
+            .collect();
+        others.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let [file, executable, folder] = common;
+        Bits { file, executable, folder, others }
+    }
+
+    /// The bits of the path, at which the boundary has that.
+    pub(crate) fn at(&self, path: &[u8], state: &FileState) -> u32 {
+        let other = self.others.binary_search_by(|other| other.path.0.as_slice().cmp(path)).ok();
+        let bits = other.and_then(|at| self.others.get(at)).map_or_else(
+            || match state {
+                FileState::Regular(file) if file.executable => self.executable,
+                FileState::Directory => self.folder,
+                _ => self.file,
+            },
+            |other| other.bits,
+        );
+        u32::from(bits)
+    }
+}
+
+const FILE: usize = 0;
+const EXECUTABLE: usize = 1;
+const FOLDER: usize = 2;
+
+fn class(stat: &Stat) -> Option<usize> {
+    match stat.kind {
+        Kind::File if stat.executable() => Some(EXECUTABLE),
+        Kind::File => Some(FILE),
+        Kind::Directory => Some(FOLDER),
+        Kind::Symlink | Kind::Special => None,
+    }
 }
 
 /// The bytes of a path below the workspace root.

@@ -8,9 +8,9 @@ use std::{collections::BTreeSet, io, os::fd::AsFd};
 use gix::index::entry::Mode;
 use rustix::fs::readlinkat;
 
-use super::manifest::{HeldFile, Manifest, Named, Path, Source};
+use super::manifest::{Bits, HeldFile, Manifest, Named, Path, Source};
 use crate::{
-    anchor::Root,
+    anchor::{Root, Way},
     git::{Clean, Cleanliness, Scope, blob_id, has_attributes, write_tree},
     model::{Digest, Error, Held},
     parallel,
@@ -46,8 +46,9 @@ pub(crate) fn take(
         |clean, (path, stat)| taker.file(clean, scope, path, stat),
     );
 
+    let bits = Bits::of(scan);
     let mut manifest =
-        Manifest { tree, started_ns: scan.started_ns, hidden: scan.hidden.clone(), ..Manifest::default() };
+        Manifest { bits, tree, started_ns: scan.started_ns, hidden: scan.hidden.clone(), ..Manifest::default() };
     let mut held = Held::default();
     for ((path, _), taken) in files.into_iter().zip(taken) {
         match taken.map_err(store_error)? {
@@ -86,6 +87,7 @@ fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) {
     let mut missing: BTreeSet<&[u8]> = BTreeSet::new();
     for (entry, path) in scope.entries() {
         let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
+        // A sparse index names a folder that is not checked out, with a slash; its files have no entries.
         for folder in with_ancestors(path).skip(1) {
             if !tracked_folders.insert(folder) {
                 break;
@@ -188,9 +190,8 @@ impl Taker<'_> {
     /// The whole content of a file or the text of a link, with the stat that it had all the while; or why it is not held.
     fn read(&self, path: &[u8], stat: &Stat) -> Result<(Vec<u8>, Stat), String> {
         let path = WorkPath::new(path).map_err(|invalid| invalid.to_string())?;
-        let gone = || ReadFailure::Vanished.to_string();
-        let (folder, name) =
-            self.root.parent(&path).map_err(|errno| ReadFailure::Io(errno.into()).to_string())?.ok_or_else(gone)?;
+        let way = self.root.parent(&path).map_err(|errno| ReadFailure::Io(errno.into()).to_string())?;
+        let Way::Open(folder, name) = way else { return Err(ReadFailure::Vanished.to_string()) };
         if stat.kind == Kind::Symlink {
             let text =
                 readlinkat(folder.as_fd(), name, Vec::new()).map_err(|errno| ReadFailure::from(errno).to_string())?;

@@ -1,5 +1,6 @@
 //! `turnback drop`
 
+use anstream::eprintln;
 use turnback::Runtime;
 
 use super::{
@@ -13,7 +14,10 @@ pub(super) fn run(turnback: &Runtime, arguments: &Session, output: &Output) -> E
     output.result(&receipt, |out, receipt| {
         let session = printable(&arguments.session);
         match (&receipt.error, receipt.dropped) {
-            (Some(error), _) => writeln!(out, "session {session} could not be dropped: {}", printable(error)),
+            (Some(error), _) => {
+                eprintln!("turnback: session {session} could not be dropped: {}", printable(error));
+                Ok(())
+            }
             (None, true) => writeln!(out, "session {session} is dropped"),
             (None, false) => writeln!(out, "session {session} had no state"),
         }

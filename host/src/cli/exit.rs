@@ -43,6 +43,9 @@ pub(super) enum Failure {
     /// A method gave no receipt.
     #[error(transparent)]
     Method(#[from] MethodError),
+    /// Signals cannot be caught, so a call could be left open.
+    #[error("cannot prepare for signals: {0}; nothing was run")]
+    Signals(io::Error),
     /// The result could not be printed.
     #[error("it was done, but the result could not be printed: {0}")]
     Output(io::Error),
@@ -53,7 +56,7 @@ impl Failure {
         match self {
             Failure::Method(MethodError::Invalid { .. }) => Exit::Malformed,
             Failure::Method(MethodError::Unavailable(_)) => Exit::Unavailable,
-            Failure::Method(_) | Failure::Load(_) | Failure::Output(_) => Exit::Failed,
+            Failure::Method(_) | Failure::Load(_) | Failure::Signals(_) | Failure::Output(_) => Exit::Failed,
         }
     }
 }

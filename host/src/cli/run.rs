@@ -35,8 +35,10 @@ does not run.";
 pub(super) fn run(turnback: &Runtime, arguments: &RunArguments, output: &Output) -> Ended {
     let session = &arguments.session.session;
     let call = arguments.call.clone().unwrap_or_else(made_up);
+    // Before the call begins: from then on it must be ended.
+    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP]).map_err(Failure::Signals)?;
     turnback.call_begin(session, &call)?;
-    let status = run_command(arguments);
+    let status = run_command(arguments, signals);
     let ended = turnback
         .call_end(session, &call, arguments.effect.side_effect)
         .map_err(Failure::from)
@@ -66,9 +68,12 @@ fn made_up() -> String {
 }
 
 /// Runs the command and waits for it. Signals that would end us go to it.
-fn run_command(arguments: &RunArguments) -> std::io::Result<ExitStatus> {
+fn run_command(arguments: &RunArguments, mut signals: Signals) -> std::io::Result<ExitStatus> {
     let (program, rest) = arguments.command.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
-    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+    if let Some(signal) = signals.pending().next() {
+        // It came too early for the command: it does not run, as if the signal had ended it.
+        return Ok(ExitStatus::from_raw(signal));
+    }
     let mut child = Command::new(program).args(rest).spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     let handle = signals.handle();

@@ -16,7 +16,7 @@ impl import::Host for View<'_> {
         key: u64,
         now: Resource<TakenScan>,
     ) -> wasmtime::Result<Result<import::Held, wit::Error>> {
-        self.enter();
+        self.enter()?;
         let taken = self.table.get(&now)?;
         let held = self
             .context
@@ -38,7 +38,7 @@ impl import::Host for View<'_> {
         key: u64,
         paths: Vec<String>,
     ) -> wasmtime::Result<Result<Vec<wit::Target>, wit::Error>> {
-        self.enter();
+        self.enter()?;
         let paths: Vec<Vec<u8>> = paths.iter().map(|text| path::decode(text)).collect();
         let targets = self.context.open(&session_id).and_then(|(workspace, open)| {
             let session = open.session.as_ref().ok_or_else(no_session)?;

@@ -25,10 +25,13 @@ pub struct TakenScan {
 /// What the imports of one method call work with.
 pub struct Context {
     workspace: Arc<Result<Workspace, Error>>,
+    /// The one session that the call is about.
+    session: String,
     open: Option<Open>,
     /// When the guest last asked the host something, for the limit on its computing time.
     pub(super) last_import: Instant,
-    pub(super) import_calls: u64,
+    /// How many more import calls the guest may make.
+    import_calls_left: u64,
 }
 
 /// The session that the call works on.
@@ -37,13 +40,27 @@ pub(super) struct Open {
     pub(super) session: Option<Session>,
     pub(super) events: store::Read,
     #[allow(dead_code, reason = "held until the call ends")]
-    held: Option<Guard>,
+    held: Vec<Guard>,
 }
 
 impl Context {
-    /// For one call. Where the workspace is an error, every import answers it.
-    pub fn new(workspace: Arc<Result<Workspace, Error>>) -> Self {
-        Context { workspace, open: None, last_import: Instant::now(), import_calls: 0 }
+    /// For one call about one session, which may make so many import calls. Where the workspace is an error, every import
+    /// answers it; a component that asks for another session is refused.
+    pub fn new(workspace: Arc<Result<Workspace, Error>>, session_id: &str, import_calls: u64) -> Self {
+        Context {
+            workspace,
+            session: session_id.to_owned(),
+            open: None,
+            last_import: Instant::now(),
+            import_calls_left: import_calls,
+        }
+    }
+
+    fn check_session(&self, id: &str) -> Result<SessionId, Error> {
+        if id != self.session {
+            return Err(Error::Other("the component asked for another session than the call is about".to_owned()));
+        }
+        SessionId::new(id)
     }
 
     /// The workspace, or the reason why there is none.
@@ -53,11 +70,8 @@ impl Context {
 
     /// The session that this call works on, locked and read at the first mention.
     pub(super) fn open(&mut self, id: &str) -> Result<(&Workspace, &mut Open), Error> {
-        let id = SessionId::new(id)?;
+        let id = self.check_session(id)?;
         let workspace = self.workspace.as_ref().as_ref().map_err(Clone::clone)?;
-        if self.open.as_ref().is_some_and(|open| open.id != id) {
-            return Err(Error::Other("one call may work on one session only".to_owned()));
-        }
         if self.open.is_none() {
             self.open = Some(open(workspace, id)?);
         }
@@ -70,13 +84,10 @@ impl Context {
     /// Like [`Context::open`], for what needs the session to have state: it is made if need be.
     pub(super) fn open_made(&mut self, id: &str) -> Result<(&Workspace, &Session, &mut store::Read), Error> {
         let (workspace, open) = self.open(id)?;
-        while open.session.is_none() {
-            let session = workspace.state.make(&open.id)?;
-            // The workspace's lock stood in for the session's until there was one.
-            if let Some(held) = session.lock()? {
-                open.held = Some(held);
-                open.session = Some(session);
-            }
+        if open.session.is_none() {
+            let (session, held) = workspace.state.make(&open.id)?;
+            open.held.push(held);
+            open.session = Some(session);
         }
         match &open.session {
             Some(session) => Ok((workspace, session, &mut open.events)),
@@ -86,7 +97,7 @@ impl Context {
 
     /// Closes the session, and gives it up to be erased.
     pub(super) fn take(&mut self, id: &str) -> Result<Option<(Session, Guard)>, Error> {
-        let id = SessionId::new(id)?;
+        let id = self.check_session(id)?;
         self.open = None;
         let workspace = self.workspace()?;
         loop {
@@ -108,10 +119,15 @@ fn open(workspace: &Workspace, id: SessionId) -> Result<Open, Error> {
                 continue;
             };
             let events = session.events()?;
-            return Ok(Open { id, session: Some(session), events, held: Some(held) });
+            return Ok(Open { id, session: Some(session), events, held: vec![held] });
         }
         if first_look.is_some() {
-            return Ok(Open { id, session: None, events: store::Read::default(), held: first_look });
+            return Ok(Open {
+                id,
+                session: None,
+                events: store::Read::default(),
+                held: first_look.into_iter().collect(),
+            });
         }
         // A session that is not there has no lock file: the root folder's own lock keeps two from making it at once.
         let root = workspace.root.path();
@@ -129,8 +145,13 @@ pub struct View<'a> {
 
 impl View<'_> {
     /// Counts an import call; each import begins with it.
-    pub(super) fn enter(&mut self) {
-        self.context.import_calls += 1;
+    pub(super) fn enter(&mut self) -> wasmtime::Result<()> {
+        self.context.import_calls_left = self
+            .context
+            .import_calls_left
+            .checked_sub(1)
+            .ok_or_else(|| wasmtime::Error::msg("it made more import calls than it may (limit import_calls)"))?;
+        Ok(())
     }
 
     /// Each import ends with it.
@@ -164,13 +185,13 @@ impl imports::types::Host for View<'_> {}
 
 impl wall_clock::Host for View<'_> {
     fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
-        self.enter();
+        self.enter()?;
         let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.leave(wall_clock::Datetime { seconds: now.as_secs(), nanoseconds: now.subsec_nanos() })
     }
 
     fn resolution(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
-        self.enter();
+        self.enter()?;
         self.leave(wall_clock::Datetime { seconds: 0, nanoseconds: 1 })
     }
 }

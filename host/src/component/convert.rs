@@ -2,7 +2,7 @@
 
 use super::bindings::{
     exports::turnback::checkpoint::checkpoints as api,
-    turnback::checkpoint::{restorer, types as wit},
+    turnback::checkpoint::{restorer, types as wit, workspace},
 };
 use crate::{model, path, receipt};
 
@@ -99,9 +99,23 @@ impl From<model::Change> for wit::Change {
         wit::Change {
             path: path_out(&change.path),
             kind: change.kind.into(),
-            before: change.before.map(|b| wit::Prior { size: b.size, permissions: b.permissions }),
+            before: change.before.map(|prior| wit::Prior {
+                size: prior.size,
+                permissions: prior.permissions,
+                state: prior.state.map(Into::into),
+            }),
             after: change.after.into(),
             incomplete: change.incomplete,
+        }
+    }
+}
+
+impl From<model::Observation> for workspace::Observation {
+    fn from(observation: model::Observation) -> Self {
+        match observation {
+            model::Observation::Seen(state) => workspace::Observation::Seen(state.into()),
+            model::Observation::Blocked(above) => workspace::Observation::Blocked(path_out(&above)),
+            model::Observation::Unreadable(why) => workspace::Observation::Unreadable(why),
         }
     }
 }
@@ -168,7 +182,6 @@ fn kind(state: &wit::FileState) -> receipt::Kind {
 
 impl From<wit::Change> for receipt::Change {
     fn from(change: wit::Change) -> Self {
-        let complete = change.incomplete.is_none();
         receipt::Change {
             path: change.path,
             kind: match change.kind {
@@ -176,7 +189,7 @@ impl From<wit::Change> for receipt::Change {
                 wit::ChangeKind::Modified => receipt::ChangeKind::Modified,
                 wit::ChangeKind::Deleted => receipt::ChangeKind::Deleted,
             },
-            post_hash: digest(&change.after).filter(|_| complete),
+            post_hash: digest(&change.after),
             post_kind: kind(&change.after),
             executable: executable(&change.after),
             incomplete: change.incomplete.is_some(),

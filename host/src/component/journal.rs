@@ -7,7 +7,7 @@ use super::{
 
 impl import::Host for View<'_> {
     fn append(&mut self, session_id: String, event: Vec<u8>) -> wasmtime::Result<Result<(), wit::Error>> {
-        self.enter();
+        self.enter()?;
         let appended = self
             .context
             .open_made(&session_id)
@@ -16,7 +16,7 @@ impl import::Host for View<'_> {
     }
 
     fn read(&mut self, session_id: String, start: u64) -> wasmtime::Result<Result<Vec<Vec<u8>>, wit::Error>> {
-        self.enter();
+        self.enter()?;
         let events = self.context.open(&session_id).map(|(_, open)| {
             let start = usize::try_from(start).unwrap_or(usize::MAX);
             open.events.events.iter().skip(start).cloned().collect()
@@ -25,7 +25,7 @@ impl import::Host for View<'_> {
     }
 
     fn erase(&mut self, session_id: String) -> wasmtime::Result<Result<bool, wit::Error>> {
-        self.enter();
+        self.enter()?;
         let erased = match self.context.take(&session_id) {
             Ok(Some((session, held))) => session.erase(held).map(|()| true),
             Ok(None) => Ok(false),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Bounds on one method call. A guest that exceeds one is stopped, and the call fails with its name.
+/// Bounds on one method call. A guest that exceeds one is stopped, and the call fails and says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -19,8 +19,9 @@ impl import::Host for View<'_> {
         session_id: String,
         key: u64,
         steps: Vec<import::Step>,
-    ) -> wasmtime::Result<Result<Vec<import::Outcome>, wit::Error>> {
-        self.enter();
+        made: Vec<String>,
+    ) -> wasmtime::Result<Result<import::Applied, wit::Error>> {
+        self.enter()?;
         let mut outcomes: Vec<Option<Outcome>> = Vec::with_capacity(steps.len());
         let mut valid = Vec::with_capacity(steps.len());
         for step in steps {
@@ -33,25 +34,21 @@ impl import::Host for View<'_> {
                 Err(invalid) => outcomes.push(Some(Outcome::Failed(invalid.to_string()))),
             }
         }
+        let made = made.iter().filter_map(|path| WorkPath::from_text(path).ok()).collect();
         let applied = self.context.open(&session_id).and_then(|(workspace, open)| {
             let session = open.session.as_ref().ok_or_else(no_session)?;
-            workspace.apply(session, key, &valid)
+            workspace.apply(session, key, &valid, made)
         });
         let answer = applied.map(|applied| {
-            let mut applied = applied.into_iter();
+            let mut of_valid = applied.outcomes.into_iter();
             let missing = || Outcome::Failed("it was not reached".to_owned());
-            outcomes
+            let outcomes = outcomes
                 .into_iter()
-                .map(|outcome| outcome.or_else(|| applied.next()).unwrap_or_else(missing).into())
-                .collect()
+                .map(|outcome| outcome.or_else(|| of_valid.next()).unwrap_or_else(missing).into())
+                .collect();
+            let removed_directories = applied.removed_directories.iter().map(ToString::to_string).collect();
+            import::Applied { outcomes, removed_directories }
         });
         self.leave(answer.map_err(Into::into))
-    }
-
-    fn remove_empty(&mut self, paths: Vec<String>) -> wasmtime::Result<Vec<String>> {
-        self.enter();
-        let paths: Vec<WorkPath> = paths.iter().filter_map(|path| WorkPath::from_text(path).ok()).collect();
-        let removed = self.context.workspace().map(|workspace| workspace.remove_empty(paths)).unwrap_or_default();
-        self.leave(removed.iter().map(ToString::to_string).collect())
     }
 }

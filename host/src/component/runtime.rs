@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use wasmtime::{Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline, component::ResourceTable};
+use wasmtime::{ResourceLimiter, Store, UpdateDeadline, component::ResourceTable};
 
 use super::{
     bindings::{Checkpoint, exports::turnback::checkpoint::checkpoints as api, turnback::checkpoint::types as wit},
@@ -24,9 +24,38 @@ use crate::{
 pub(super) struct Data {
     pub(super) context: Context,
     pub(super) table: ResourceTable,
-    limits: StoreLimits,
-    bounds: Limits,
+    limits: Limits,
 }
+
+impl ResourceLimiter for Data {
+    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > self.limits.memory_bytes {
+            return Err(wasmtime::Error::msg(format!("it asked for {desired} bytes of memory (limit memory_bytes)")));
+        }
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > MAX_TABLE_ELEMENTS {
+            return Err(wasmtime::Error::msg(format!("it asked for a table of {desired} elements")));
+        }
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        16
+    }
+
+    fn tables(&self) -> usize {
+        16
+    }
+
+    fn memories(&self) -> usize {
+        4
+    }
+}
+
+const MAX_TABLE_ELEMENTS: usize = 100_000;
 
 /// A workspace with a component that decides about it.
 pub struct Runtime {
@@ -80,7 +109,8 @@ impl Runtime {
         boundary_id: &str,
         in_flight: InFlight,
     ) -> Result<CaptureReceipt, MethodError> {
-        let receipt = self.call(|api, store| api.call_capture(store, session_id, boundary_id, in_flight.into()))?;
+        let receipt =
+            self.call(session_id, |api, store| api.call_capture(store, session_id, boundary_id, in_flight.into()))?;
         Ok(CaptureReceipt {
             available: Available,
             boundary_id: receipt.boundary_id,
@@ -100,7 +130,7 @@ impl Runtime {
     ///
     /// See [`MethodError`]; the call has not begun then.
     pub fn call_begin(&self, session_id: &str, call_id: &str) -> Result<BeginReceipt, MethodError> {
-        let receipt = self.call(|api, store| api.call_call_begin(store, session_id, call_id))?;
+        let receipt = self.call(session_id, |api, store| api.call_call_begin(store, session_id, call_id))?;
         Ok(BeginReceipt {
             available: Available,
             call_id: receipt.call_id,
@@ -121,8 +151,9 @@ impl Runtime {
         call_id: &str,
         side_effect: Option<SideEffect>,
     ) -> Result<EndReceipt, MethodError> {
-        let receipt =
-            self.call(|api, store| api.call_call_end(store, session_id, call_id, side_effect.map(Into::into)))?;
+        let receipt = self.call(session_id, |api, store| {
+            api.call_call_end(store, session_id, call_id, side_effect.map(Into::into))
+        })?;
         Ok(EndReceipt {
             available: Available,
             call_id: receipt.call_id,
@@ -137,7 +168,8 @@ impl Runtime {
     ///
     /// See [`MethodError`].
     pub fn plan(&self, session_id: &str, boundary_id: &str, in_flight: InFlight) -> Result<PlanReceipt, MethodError> {
-        let receipt = self.call(|api, store| api.call_plan(store, session_id, boundary_id, in_flight.into()))?;
+        let receipt =
+            self.call(session_id, |api, store| api.call_plan(store, session_id, boundary_id, in_flight.into()))?;
         Ok(PlanReceipt {
             available: Available,
             session_id: receipt.session_id,
@@ -161,8 +193,8 @@ impl Runtime {
         paths: Option<&[String]>,
         in_flight: InFlight,
     ) -> Result<RestoreReceipt, MethodError> {
-        let receipt =
-            self.call(|api, store| api.call_restore(store, session_id, boundary_id, paths, in_flight.into()))?;
+        let receipt = self
+            .call(session_id, |api, store| api.call_restore(store, session_id, boundary_id, paths, in_flight.into()))?;
         Ok(RestoreReceipt {
             available: Available,
             boundary_id: receipt.boundary_id,
@@ -182,47 +214,36 @@ impl Runtime {
     ///
     /// See [`MethodError`]. State that could not be removed is no error: the receipt says it.
     pub fn drop_session(&self, session_id: &str) -> Result<DropReceipt, MethodError> {
-        let receipt = self.call(|api, store| api.call_drop(store, session_id))?;
+        let receipt = self.call(session_id, |api, store| api.call_drop(store, session_id))?;
         Ok(DropReceipt { available: Available, dropped: receipt.dropped, error: receipt.error })
     }
 
     fn call<R>(
         &self,
+        session_id: &str,
         method: impl FnOnce(&api::Guest, &mut Store<Data>) -> wasmtime::Result<Result<R, wit::Error>>,
     ) -> Result<R, MethodError> {
-        let mut store = self.store();
+        let mut store = self.store(session_id);
         let instance: Checkpoint = self.loaded.pre.instantiate(&mut store).map_err(component_error)?;
         let answer = method(instance.turnback_checkpoint_checkpoints(), &mut store).map_err(component_error)?;
         answer.map_err(MethodError::from)
     }
 
-    fn store(&self) -> Store<Data> {
-        let limits = StoreLimitsBuilder::new()
-            .memory_size(self.limits.memory_bytes)
-            .table_elements(100_000)
-            .instances(16)
-            .tables(16)
-            .memories(4)
-            .trap_on_grow_failure(true)
-            .build();
+    fn store(&self, session_id: &str) -> Store<Data> {
         let data = Data {
-            context: Context::new(Arc::clone(&self.workspace)),
+            context: Context::new(Arc::clone(&self.workspace), session_id, self.limits.import_calls),
             table: ResourceTable::new(),
-            limits,
-            bounds: self.limits,
+            limits: self.limits,
         };
         let mut store = Store::new(&self.loaded.engine, data);
-        store.limiter(|data| &mut data.limits);
+        store.limiter(|data| data);
         store.set_hostcall_fuel(self.limits.hostcall_bytes);
         store.set_max_component_handles(self.limits.handles);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|store| {
-            let Data { context, bounds, .. } = store.data();
-            if context.import_calls > bounds.import_calls {
-                return Err(wasmtime::Error::msg("it made more import calls than it may"));
-            }
-            if context.last_import.elapsed() > bounds.compute_time + TICK {
-                return Err(wasmtime::Error::msg("it computed longer than it may"));
+            let Data { context, limits, .. } = store.data();
+            if context.last_import.elapsed() > limits.compute_time + TICK {
+                return Err(wasmtime::Error::msg("it computed longer than it may (limit compute_time)"));
             }
             Ok(UpdateDeadline::Continue(1))
         });

@@ -1,16 +1,20 @@
 //! A batch of steps.
 //!
-//! Order: what goes is taken away first, deepest first, so that a folder is empty when its turn comes; then the rest from
-//! the top down, so that a folder is there before what belongs in it. A step that cannot be done leaves its path as it
-//! was, and the others go on.
+//! Order: files and links that go are taken away; then folders that go, with those that the session had made and that are
+//! empty now, deepest first; then the rest is put in place from the top down, so that a folder is there before what
+//! belongs in it. A step that cannot be done leaves its path as it was, and the others go on.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, unlinkat};
 
 use super::step;
 use crate::{
-    anchor::Root,
+    anchor::{Root, Way},
     boundary::HeldBoundary,
     git::{Repository, Trees},
-    model::{FileState, Outcome, Step},
-    path::with_ancestors,
+    model::{Applied, FileState, Outcome, Step, Target},
+    path::{WorkPath, with_ancestors},
     progress::{Phase, Progress},
     store::Blobs,
 };
@@ -27,28 +31,46 @@ pub(crate) struct Restorer<'r> {
     pub(crate) progress: &'r Progress,
 }
 
-/// Carries the steps out; the outcomes are in the order asked.
-pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step]) -> Vec<Outcome> {
+/// Carries the steps out. `made`: folders to remove if they are empty once what goes is gone.
+pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step], mut made: Vec<WorkPath>) -> Applied {
     restorer.progress.enter(Phase::Restoring);
-    let mut order: Vec<usize> = (0..steps.len()).collect();
-    order.sort_by(|&a, &b| {
-        let (a, b) = (&steps[a], &steps[b]);
-        let goes = |step: &Step| step.to == FileState::Absent;
-        match (goes(a), goes(b)) {
-            (true, true) => b.path.cmp(&a.path),
-            (false, false) => a.path.cmp(&b.path),
-            (true, false) => std::cmp::Ordering::Less,
-            (false, true) => std::cmp::Ordering::Greater,
-        }
-    });
     let mut trees = restorer.boundary.trees(restorer.repository);
     let mut outcomes = vec![Outcome::Failed("it was not reached".to_owned()); steps.len()];
-    for at in order {
+    let mut carry_out = |at: usize| {
         outcomes[at] = checked(restorer, &mut trees, &steps[at]);
         restorer.progress.advance(1);
-    }
+    };
+
+    let (going, mut staying): (Vec<usize>, Vec<usize>) =
+        (0..steps.len()).partition(|&at| steps[at].to == FileState::Absent);
+    let (mut folders, files): (Vec<usize>, Vec<usize>) =
+        going.into_iter().partition(|&at| steps[at].guard == FileState::Directory);
+    files.into_iter().for_each(&mut carry_out);
+
+    folders.sort_by(|&a, &b| steps[b].path.cmp(&steps[a].path));
+    made.sort_by(|a, b| b.cmp(a));
+    let mut folders = folders.into_iter().peekable();
+    made.retain(|made| {
+        while let Some(deeper) = folders.next_if(|&at| steps[at].path > *made) {
+            carry_out(deeper);
+        }
+        remove_if_empty(restorer.root, made)
+    });
+    folders.for_each(&mut carry_out);
+
+    staying.sort_by(|&a, &b| steps[a].path.cmp(&steps[b].path));
+    staying.into_iter().for_each(&mut carry_out);
+
+    made.reverse();
     restorer.progress.enter(Phase::Idle);
-    outcomes
+    Applied { outcomes, removed_directories: made }
+}
+
+fn remove_if_empty(root: &Root, path: &WorkPath) -> bool {
+    match root.parent(path) {
+        Ok(Way::Open(folder, name)) => unlinkat(folder.as_fd(), name, AtFlags::REMOVEDIR).is_ok(),
+        _ => false,
+    }
 }
 
 /// A step is what a component asked for: it is done only if the boundary really holds what it says.
@@ -58,9 +80,9 @@ fn checked(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step) -> Outcome {
         return Outcome::Failed("protected path: it is in the state folder".to_owned());
     }
     let held = match restorer.boundary.target(trees, path) {
-        crate::model::Target::Absent => FileState::Absent,
-        crate::model::Target::Present(state) => state,
-        crate::model::Target::Unrestorable(why) => return Outcome::Failed(why),
+        Target::Absent => FileState::Absent,
+        Target::Present(state) => state,
+        Target::Unrestorable(why) => return Outcome::Failed(why),
     };
     if held != step.to {
         return Outcome::Failed("the boundary does not hold what the plan says; it was left as it was".to_owned());

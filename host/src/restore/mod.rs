@@ -9,15 +9,12 @@
 //! | `apply` | a batch of steps, in the order in which they can succeed |
 //! | `step` | one step: guard, displaced content, publish |
 //! | `stage` | a complete file or link under a temporary name |
-//! | `folders` | removing folders that are empty |
 
 mod apply;
-mod folders;
 mod stage;
 mod step;
 
 pub(crate) use self::{
     apply::{Restorer, apply},
-    folders::remove_empty,
     stage::is_stage_name,
 };

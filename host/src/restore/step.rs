@@ -6,16 +6,16 @@ use std::{
 };
 
 use rustix::{
-    fs::{self, AtFlags, Mode, RenameFlags},
+    fs::{self, AtFlags, RenameFlags},
     io::Errno,
 };
 
 use super::{
-    Restorer, folders,
+    Restorer,
     stage::{self, Look, Stage},
 };
 use crate::{
-    anchor,
+    anchor::{self, Way},
     git::Trees,
     model::{Digest, FileState, Outcome, RegularFile, Step},
     scan::{self, ReadFailure, Stat},
@@ -54,10 +54,12 @@ pub(super) fn carry_out(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step)
     let content = content(restorer, trees, step)?;
     let opened = match (&step.guard, &step.to) {
         (FileState::Absent, FileState::Absent) => return Ok(Outcome::Done),
-        (FileState::Absent, _) => restorer.root.parent_made(&step.path),
+        (FileState::Absent, _) => {
+            restorer.root.parent_made(&step.path, |folder| restorer.boundary.bits(folder, &FileState::Directory))
+        }
         _ => match restorer.root.parent(&step.path) {
-            Ok(Some(parent)) => Ok(parent),
-            Ok(None) => return Err(Stopped::Changed(FileState::Absent)),
+            Ok(Way::Open(folder, name)) => Ok((folder, name)),
+            Ok(Way::Missing | Way::Blocked(_)) => return Err(Stopped::Changed(FileState::Absent)),
             Err(errno) => Err(errno),
         },
     };
@@ -71,12 +73,12 @@ pub(super) fn carry_out(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step)
     };
     let place = Place { folder: folder.as_fd(), name };
     place.keep_displaced(restorer, &step.guard)?;
+    let bits = restorer.boundary.bits(step.path.as_bytes(), &step.to);
     match &step.to {
         FileState::Absent => place.remove(&step.guard)?,
-        FileState::Directory => place.make_folder(&step.guard)?,
+        FileState::Directory => place.make_folder(&step.guard, bits)?,
         FileState::Regular(_) | FileState::Symlink(_) | FileState::Other => {
-            let permissions = step.permissions.or_else(|| restorer.boundary.permissions(step.path.as_bytes()));
-            place.publish(step, &content, permissions)?;
+            place.publish(step, &content, narrowed(bits, step.permissions))?;
         }
     }
     Ok(Outcome::Done)
@@ -164,17 +166,11 @@ impl Place<'_> {
     }
 
     /// Makes a folder in place of what stands there.
-    fn make_folder(&self, guard: &FileState) -> Result<(), Stopped> {
-        let made = |errno: Result<(), Errno>| errno.map_err(|errno| Stopped::failed("make the folder", errno));
-        let make = || fs::mkdirat(self.folder, self.name, Mode::from_raw_mode(0o777));
+    fn make_folder(&self, guard: &FileState, bits: u32) -> Result<(), Stopped> {
+        let make = || anchor::make_folder(self.folder, self.name, bits);
+        let failed = |errno: Errno| Stopped::failed("make the folder", errno);
         if *guard == FileState::Absent {
-            return match make() {
-                Err(Errno::EXIST) => match self.check(guard) {
-                    Err(Stopped::Changed(FileState::Directory)) => Ok(()),
-                    other => other.map(|_| ()),
-                },
-                other => made(other),
-            };
+            return make().map(drop).map_err(failed);
         }
         // Aside, not away: if the folder cannot be made, what stood there comes back.
         self.check(guard)?;
@@ -182,28 +178,24 @@ impl Place<'_> {
         rename_new(self.folder, self.name, &aside).map_err(|errno| Stopped::failed("move it aside", errno))?;
         if let Err(errno) = make() {
             let _best_effort = rename_new(self.folder, &aside, self.name);
-            return made(Err(errno));
+            return Err(failed(errno));
         }
         let _best_effort = fs::unlinkat(self.folder, &aside, AtFlags::empty());
         Ok(())
     }
 
     /// Puts a file or link in place of what stands there.
-    fn publish(&self, step: &Step, content: &[u8], permissions: Option<u32>) -> Result<(), Stopped> {
+    fn publish(&self, step: &Step, content: &[u8], permissions: u32) -> Result<(), Stopped> {
         let displaced = anchor::stat(self.folder, self.name).map_err(|errno| Stopped::failed("look at it", errno))?;
         let look = match &step.to {
-            FileState::Regular(file) => Look::File { permissions: permissions_of(permissions, file.executable) },
-            _ => Look::Link,
+            FileState::Symlink(_) => Look::Link,
+            _ => Look::File { permissions },
         };
         let owner = displaced.filter(|_| matches!(step.guard, FileState::Regular(_))).map(|s| (s.st_uid, s.st_gid));
         let stage = Stage::make(self.folder, look, content, owner)
             .map_err(|error| Stopped::failed("write its content beside it", error))?;
         if step.guard == FileState::Directory {
-            self.check(&step.guard)?;
-            folders::remove_empty_tree(self.folder, self.name).map_err(|errno| match errno {
-                Errno::NOTEMPTY | Errno::EXIST => Stopped::Refused(not_empty()),
-                errno => Stopped::failed("remove the folder in its place", errno),
-            })?;
+            self.remove(&step.guard)?;
         }
         match step.guard {
             FileState::Absent | FileState::Directory => stage.publish_new(self.name).map_err(|errno| match errno {
@@ -221,14 +213,11 @@ impl Place<'_> {
     }
 }
 
-/// The bits of a restored file: those from before the session changed it, the executable ones as at the boundary. Never
-/// wider than that: who could not read it before cannot execute it now.
-fn permissions_of(before: Option<u32>, executable: bool) -> u32 {
-    let bits = before.unwrap_or(0o644) & 0o777;
-    if !executable {
-        return bits & !0o111;
-    }
-    if bits & 0o111 != 0 { bits | 0o100 } else { bits | ((bits & 0o444) >> 2) | 0o100 }
+/// The bits of a restored file: those at the boundary, and no one may read or write it who might not right before the
+/// session changed it, nor execute it who may not read it.
+fn narrowed(boundary: u32, before: Option<u32>) -> u32 {
+    let readable = boundary & before.unwrap_or(0o666) & 0o666;
+    readable | (boundary & 0o111 & (((readable & 0o444) >> 2) | 0o100))
 }
 
 fn not_empty() -> String {
@@ -248,17 +237,19 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &[u8], to: &[u8]) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::permissions_of;
+    use super::narrowed;
 
     #[test]
-    fn restored_bits_are_those_from_before_and_never_wider() {
-        assert_eq!(permissions_of(Some(0o600), false), 0o600);
-        assert_eq!(permissions_of(Some(0o600), true), 0o700);
-        assert_eq!(permissions_of(Some(0o755), false), 0o644);
-        assert_eq!(permissions_of(Some(0o644), true), 0o755);
-        assert_eq!(permissions_of(Some(0o750), true), 0o750);
-        assert_eq!(permissions_of(Some(0o4755), true), 0o755);
-        assert_eq!(permissions_of(None, false), 0o644);
-        assert_eq!(permissions_of(None, true), 0o755);
+    fn restored_bits_are_the_boundarys_and_never_wider_than_before_the_change() {
+        assert_eq!(narrowed(0o644, None), 0o644);
+        assert_eq!(narrowed(0o755, None), 0o755);
+        assert_eq!(narrowed(0o600, Some(0o644)), 0o600);
+        assert_eq!(narrowed(0o644, Some(0o600)), 0o600);
+        assert_eq!(narrowed(0o755, Some(0o600)), 0o700);
+        assert_eq!(narrowed(0o755, Some(0o644)), 0o755);
+        assert_eq!(narrowed(0o644, Some(0o755)), 0o644);
+        assert_eq!(narrowed(0o750, Some(0o4755)), 0o750);
+        assert_eq!(narrowed(0o4755, None), 0o755);
+        assert_eq!(narrowed(0o444, Some(0o444)), 0o444);
     }
 }

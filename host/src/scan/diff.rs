@@ -3,12 +3,12 @@
 //! Invariant: a path that only came into view or left it was not created or deleted. What one scan did not see is looked
 //! for among what that scan left out, and on the disk, before anything is said of it.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, os::fd::AsFd};
 
-use super::{Kind, Scan, Stat, Why, observe};
+use super::{Kind, Known, Scan, Stat, Why, observe};
 use crate::{
-    anchor::{self, Root},
-    model::{Change, ChangeKind, Difference, FileState, Prior},
+    anchor::{self, Root, Way},
+    model::{Change, ChangeKind, Difference, FileState, Observation, Prior},
     parallel,
     path::{WorkPath, join},
 };
@@ -16,17 +16,20 @@ use crate::{
 /// What differs between `before` and `now`, with the contents as they are now.
 pub(crate) fn difference(root: &Root, before: &Scan, now: &Scan) -> Difference {
     let pairs = differing(before, now);
-    let mut made_directories: Vec<Vec<u8>> = pairs
-        .iter()
-        .filter(|pair| pair.now.is_some_and(|stat| stat.kind == Kind::Directory))
-        .filter(|pair| before.hidden_over(&pair.path).is_none())
-        .map(|pair| pair.path.clone())
-        .collect();
-    made_directories.sort_unstable();
+    let folders = |stat: fn(&Pair) -> Option<Stat>| {
+        let is_folder = |pair: &&Pair| stat(pair).is_some_and(|stat| stat.kind == Kind::Directory);
+        let mut folders: Vec<Vec<u8>> = pairs.iter().filter(is_folder).map(|pair| pair.path.clone()).collect();
+        folders.sort_unstable();
+        folders
+    };
+    let mut made_directories = folders(|pair| pair.now);
+    made_directories.retain(|path| before.hidden_over(path).is_none());
+    let mut removed_directories = folders(|pair| pair.before);
+    removed_directories.retain(|path| now.hidden_over(path).is_none());
     let judged = parallel::map(&pairs, || (), |(), pair| judge(root, before, now, pair));
     let mut changes: Vec<Change> = judged.into_iter().flatten().collect();
     changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    Difference { changes, made_directories }
+    Difference { changes, made_directories, removed_directories }
 }
 
 /// A path whose stat differs between the scans.
@@ -76,6 +79,22 @@ fn merged<'l, T>(
     })
 }
 
+/// What stands now at the files and links of `now` that differ from `before`, or are new; sorted by path.
+pub(crate) fn contents_of_changed(root: &Root, before: &Scan, now: &Scan) -> Vec<Known> {
+    let pairs = differing(before, now);
+    let known = parallel::map(
+        &pairs,
+        || (),
+        |(), pair| {
+            let stat = pair.now.filter(|stat| matches!(stat.kind, Kind::File | Kind::Symlink))?;
+            Some(Known { path: pair.path.clone(), state: look(root, pair, &stat).ok()? })
+        },
+    );
+    let mut known: Vec<Known> = known.into_iter().flatten().collect();
+    known.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    known
+}
+
 /// What the difference of one path amounts to; `None` when to nothing, or to what other paths say already.
 fn judge(root: &Root, before: &Scan, now: &Scan, pair: &Pair) -> Option<Change> {
     let unseen_before = before.hidden_over(&pair.path).map(|hidden| format!("before the call: {}", hidden.why.words()));
@@ -86,18 +105,19 @@ fn judge(root: &Root, before: &Scan, now: &Scan, pair: &Pair) -> Option<Change> 
             if stat.kind == Kind::Directory && hidden_now.is_none() && !is_empty(now, &pair.path) {
                 return None;
             }
-            Some(seen(root, pair, ChangeKind::Created, &stat, unseen_before.or(hidden_now.map(Why::words))))
-        }
-        (Some(prior), Some(stat)) => {
             let why = unseen_before.or(hidden_now.map(Why::words));
-            Some(change(pair, ChangeKind::Modified, look(root, pair, &stat), Some(prior), why))
+            Some(change(before, pair, ChangeKind::Created, look(root, pair, &stat), why))
+        }
+        (Some(_), Some(stat)) => {
+            let why = unseen_before.or(hidden_now.map(Why::words));
+            Some(change(before, pair, ChangeKind::Modified, look(root, pair, &stat), why))
         }
         (Some(prior), None) => match hidden_now {
             Some(why @ Why::Unreadable(_)) => {
-                Some(change(pair, ChangeKind::Modified, Ok(FileState::Other), Some(prior), Some(why.words())))
+                Some(change(before, pair, ChangeKind::Modified, Ok(FileState::Other), Some(why.words())))
             }
             Some(why @ Why::Vanished) => {
-                Some(change(pair, ChangeKind::Deleted, Ok(FileState::Absent), Some(prior), Some(why.words())))
+                Some(change(before, pair, ChangeKind::Deleted, Ok(FileState::Absent), Some(why.words())))
             }
             Some(Why::Ignored | Why::Repository) | None => gone(root, before, pair, prior, unseen_before),
         },
@@ -111,32 +131,29 @@ fn gone(root: &Root, before: &Scan, pair: &Pair, prior: Stat, unseen: Option<Str
             if prior.kind == Kind::Directory && unseen.is_none() && !is_empty(before, &pair.path) {
                 return None;
             }
-            Some(change(pair, ChangeKind::Deleted, Ok(FileState::Absent), Some(prior), unseen))
+            Some(change(before, pair, ChangeKind::Deleted, Ok(FileState::Absent), unseen))
         }
         Ok(Some(stat)) if stat == prior || (stat.kind == Kind::Directory && prior.kind == Kind::Directory) => None,
-        Ok(Some(stat)) => Some(change(pair, ChangeKind::Modified, look(root, pair, &stat), Some(prior), unseen)),
-        Err(why) => Some(change(pair, ChangeKind::Modified, Ok(FileState::Other), Some(prior), Some(why))),
+        Ok(Some(stat)) => Some(change(before, pair, ChangeKind::Modified, look(root, pair, &stat), unseen)),
+        Err(why) => Some(change(before, pair, ChangeKind::Modified, Ok(FileState::Other), Some(why))),
     }
 }
 
-fn seen(root: &Root, pair: &Pair, kind: ChangeKind, stat: &Stat, why: Option<String>) -> Change {
-    change(pair, kind, look(root, pair, stat), None, why)
-}
-
 fn change(
+    before: &Scan,
     pair: &Pair,
     kind: ChangeKind,
     after: Result<FileState, String>,
-    prior: Option<Stat>,
     incomplete: Option<String>,
 ) -> Change {
     let (after, incomplete) = match after {
         Ok(after) => (after, incomplete),
         Err(why) => (FileState::Other, Some(incomplete.unwrap_or(why))),
     };
-    let before = prior.map(|stat| Prior {
+    let before = pair.before.map(|stat| Prior {
         size: if stat.kind == Kind::File { stat.size } else { 0 },
         permissions: (stat.kind == Kind::File).then(|| stat.nine_bits()),
+        state: before.known(&pair.path),
     });
     Change { path: pair.path.clone(), kind, before, after, incomplete }
 }
@@ -150,8 +167,9 @@ fn look(root: &Root, pair: &Pair, stat: &Stat) -> Result<FileState, String> {
     }
     let path = WorkPath::new(pair.path.clone()).map_err(|invalid| invalid.to_string())?;
     match observe(root, &path) {
-        Ok(FileState::Absent) => Err(Why::Vanished.words()),
-        Ok(state) => Ok(state),
+        Ok(Observation::Blocked(_) | Observation::Seen(FileState::Absent)) => Err(Why::Vanished.words()),
+        Ok(Observation::Seen(state)) => Ok(state),
+        Ok(Observation::Unreadable(why)) => Err(why),
         Err(failure) => Err(failure.to_string()),
     }
 }
@@ -159,8 +177,8 @@ fn look(root: &Root, pair: &Pair, stat: &Stat) -> Result<FileState, String> {
 fn on_disk(root: &Root, path: &[u8]) -> Result<Option<Stat>, String> {
     let path = WorkPath::new(path).map_err(|invalid| invalid.to_string())?;
     let stat = match root.parent(&path) {
-        Ok(None) => Ok(None),
-        Ok(Some((folder, name))) => anchor::stat(std::os::fd::AsFd::as_fd(&folder), name),
+        Ok(Way::Missing | Way::Blocked(_)) => Ok(None),
+        Ok(Way::Open(folder, name)) => anchor::stat(folder.as_fd(), name),
         Err(errno) => Err(errno),
     };
     stat.map(|stat| stat.as_ref().map(Stat::from)).map_err(|errno| format!("could not be looked at ({errno})"))

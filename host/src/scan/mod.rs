@@ -21,12 +21,12 @@ mod walk;
 
 use std::{borrow::Borrow, time::Duration};
 
-use crate::path::with_ancestors;
+use crate::{model::FileState, path::with_ancestors};
 
 pub(crate) use self::{
-    diff::difference,
+    diff::{contents_of_changed, difference},
     observe::{ReadFailure, content_of, digest, observe, observe_all, open_regular, read_settled},
-    saved::{decode, encode},
+    saved::{decode, encode, have_same_entries},
     stat::{Kind, Stat},
     walk::{Walk, walk},
 };
@@ -38,6 +38,8 @@ pub(crate) struct Scan {
     pub(crate) listings: Vec<Listing>,
     /// What was left out, sorted by path, each path once.
     pub(crate) hidden: Vec<Hidden>,
+    /// What stood at paths that had changed between the last look and this scan, sorted by path; only a saved scan has it.
+    pub(crate) known: Vec<Known>,
     /// When the scan began, in nanoseconds since the Unix epoch.
     pub(crate) started_ns: i64,
     /// Files and links seen.
@@ -61,6 +63,15 @@ pub(crate) struct Listing {
 pub(crate) struct Entry {
     pub(crate) name: Box<[u8]>,
     pub(crate) stat: Stat,
+}
+
+/// A path whose content was read when the scan was saved.
+#[derive(Clone, Debug, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+pub(crate) struct Known {
+    #[cbor(n(0), with = "minicbor::bytes")]
+    pub(crate) path: Vec<u8>,
+    #[n(1)]
+    pub(crate) state: FileState,
 }
 
 /// A path that the scan left out, with all that is below it.
@@ -127,6 +138,12 @@ impl Scan {
     /// What covers the path among what was left out.
     pub(crate) fn hidden_over(&self, path: &[u8]) -> Option<&Hidden> {
         hidden_over(&self.hidden, path)
+    }
+
+    /// What stood at the path, where it was read.
+    pub(crate) fn known(&self, path: &[u8]) -> Option<FileState> {
+        let at = self.known.binary_search_by(|known| known.path.as_slice().cmp(path)).ok()?;
+        self.known.get(at).map(|known| known.state)
     }
 
     /// What was seen at the path.

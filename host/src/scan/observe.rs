@@ -6,7 +6,7 @@
 use std::{
     fs::File,
     io::{self, Read},
-    os::fd::BorrowedFd,
+    os::fd::{AsFd, BorrowedFd},
 };
 
 use rustix::{
@@ -16,8 +16,8 @@ use rustix::{
 
 use super::{Kind, Stat};
 use crate::{
-    anchor::{self, Root},
-    model::{Digest, FileState, RegularFile},
+    anchor::{self, Root, Way},
+    model::{Digest, FileState, Observation, RegularFile},
     parallel,
     path::WorkPath,
 };
@@ -50,19 +50,28 @@ impl From<Errno> for ReadFailure {
 }
 
 /// What stands at each path, in the order asked.
-pub(crate) fn observe_all(root: &Root, paths: &[WorkPath]) -> Vec<Result<FileState, String>> {
-    parallel::map(paths, || (), |(), path| observe(root, path).map_err(|failure| failure.to_string()))
+pub(crate) fn observe_all(root: &Root, paths: &[WorkPath]) -> Vec<Observation> {
+    parallel::map(
+        paths,
+        || (),
+        |(), path| match observe(root, path) {
+            Ok(observation) => observation,
+            Err(failure) => Observation::Unreadable(failure.to_string()),
+        },
+    )
 }
 
 /// What stands at the path.
-pub(crate) fn observe(root: &Root, path: &WorkPath) -> Result<FileState, ReadFailure> {
+pub(crate) fn observe(root: &Root, path: &WorkPath) -> Result<Observation, ReadFailure> {
     for _ in 0..ATTEMPTS {
-        let Some((folder, name)) = root.parent(path).map_err(|errno| ReadFailure::Io(errno.into()))? else {
-            return Ok(FileState::Absent);
+        let (folder, name) = match root.parent(path).map_err(|errno| ReadFailure::Io(errno.into()))? {
+            Way::Open(folder, name) => (folder, name),
+            Way::Missing => return Ok(Observation::Seen(FileState::Absent)),
+            Way::Blocked(above) => return Ok(Observation::Blocked(above.to_vec())),
         };
-        match observe_in(std::os::fd::AsFd::as_fd(&folder), name) {
+        match observe_in(folder.as_fd(), name) {
             Err(ReadFailure::Vanished) => {}
-            other => return other,
+            other => return other.map(Observation::Seen),
         }
     }
     Err(ReadFailure::Unsettled)

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! "turnback scan 1\n"
-//! started_ns i64 · files u64 · errors u64
+//! started_ns i64 · files u64 · errors u64 · length of the listings u64
 //! listings u32, then each: path · entries u32, then each: name · kind u8 · permissions u16 · size u64 ·
 //!                          mtime_ns i64 · ctime_ns i64 · inode u64 · device u64
-//! hidden: one CBOR item, the list of (path, why)
+//! one CBOR item: hidden, the list of (path, why), and known, the list of (path, state)
 //! BLAKE3-256 of all before it
 //! ```
 //!
@@ -13,10 +13,12 @@
 
 use std::time::Duration;
 
-use super::{Entry, Hidden, Kind, Listing, Scan, Stat};
+use super::{Entry, Hidden, Kind, Known, Listing, Scan, Stat};
 
 const MAGIC: &[u8; 16] = b"turnback scan 1\n";
 const DIGEST: usize = 32;
+/// Where the listings begin.
+const LISTINGS: usize = MAGIC.len() + 4 * 8;
 
 /// The scan as it is saved.
 pub(crate) fn encode(scan: &Scan) -> Vec<u8> {
@@ -26,6 +28,7 @@ pub(crate) fn encode(scan: &Scan) -> Vec<u8> {
     out.extend_from_slice(&scan.started_ns.to_le_bytes());
     out.extend_from_slice(&scan.files.to_le_bytes());
     out.extend_from_slice(&scan.errors.to_le_bytes());
+    out.extend_from_slice(&0_u64.to_le_bytes());
     put_count(&mut out, scan.listings.len());
     for listing in &scan.listings {
         put_bytes(&mut out, &listing.path);
@@ -41,8 +44,10 @@ pub(crate) fn encode(scan: &Scan) -> Vec<u8> {
             out.extend_from_slice(&stat.device.to_le_bytes());
         }
     }
+    let length = (out.len() - LISTINGS) as u64;
+    out[LISTINGS - 8..LISTINGS].copy_from_slice(&length.to_le_bytes());
     // A Vec as writer cannot fail.
-    let _infallible = minicbor::encode(&scan.hidden, &mut out);
+    let _infallible = minicbor::encode((&scan.hidden, &scan.known), &mut out);
     let digest = blake3::hash(&out);
     out.extend_from_slice(digest.as_bytes());
     out
@@ -71,6 +76,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Scan> {
         elapsed: Duration::ZERO,
         ..Scan::default()
     };
+    let _length: [u8; 8] = reader.array()?;
     for _ in 0..reader.count()? {
         let path = reader.bytes()?.to_vec();
         let count = reader.count()?;
@@ -80,8 +86,18 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Scan> {
         }
         scan.listings.push(Listing { path, entries });
     }
-    scan.hidden = minicbor::decode::<Vec<Hidden>>(reader.0).ok()?;
+    (scan.hidden, scan.known) = minicbor::decode::<(Vec<Hidden>, Vec<Known>)>(reader.0).ok()?;
     Some(scan)
+}
+
+/// Whether two scans, as they are saved, saw the same names with the same stats. Quicker than reading them; damage makes
+/// them differ.
+pub(crate) fn have_same_entries(a: &[u8], b: &[u8]) -> bool {
+    fn listings(bytes: &[u8]) -> Option<&[u8]> {
+        let length = u64::from_le_bytes(*bytes.get(LISTINGS - 8..)?.first_chunk()?);
+        bytes.get(LISTINGS..)?.get(..usize::try_from(length).ok()?)
+    }
+    listings(a).is_some_and(|listings_of_a| Some(listings_of_a) == listings(b))
 }
 
 struct Reader<'b>(&'b [u8]);
@@ -144,6 +160,7 @@ mod tests {
                 Listing { path: b"d".to_vec(), entries: Vec::new() },
             ],
             hidden: vec![Hidden { path: b"x".to_vec(), why: Why::Unreadable("no".into()) }],
+            known: vec![Known { path: b"a\xff".to_vec(), state: crate::model::FileState::Directory }],
             started_ns: 5,
             files: 1,
             errors: 1,
@@ -156,8 +173,19 @@ mod tests {
         let scan = sample();
         let read = decode(&encode(&scan)).unwrap();
         assert_eq!(read.listings, scan.listings);
-        assert_eq!(read.hidden, scan.hidden);
+        assert_eq!((&read.hidden, &read.known), (&scan.hidden, &scan.known));
         assert_eq!((read.started_ns, read.files, read.errors), (5, 1, 1));
+    }
+
+    #[test]
+    fn scans_have_the_same_entries_whenever_they_were_taken() {
+        let (scan, mut later, mut other) = (sample(), sample(), sample());
+        later.started_ns += 1;
+        later.known.clear();
+        other.listings[0].entries[0].stat.ctime_ns -= 1;
+        assert!(have_same_entries(&encode(&scan), &encode(&later)));
+        assert!(!have_same_entries(&encode(&scan), &encode(&other)));
+        assert!(!have_same_entries(&encode(&scan), b"turnback scan 1\n"));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!   <session>/blobs/<blake3>          contents, see `blobs`
 //!   <session>/boundaries/<number>     what each boundary holds, see `crate::boundary`
 //!   <session>/scans/<number>          scans from before calls in flight, see `crate::scan`
+//!   <session>/scans/last              the scan of the last look, at a boundary or the end of a call
 //! ```
 //!
 //! Invariant: nothing is created before something is recorded; everything is readable by its owner only, from the moment

@@ -16,6 +16,9 @@ use crate::model::Error;
 /// Where state lives below the workspace root.
 const IN_TREE: [&str; 3] = [".harn", "state", "checkpoints"];
 
+/// Where the scan of the last look is, among the numbered ones.
+const LAST_LOOK: &str = "last";
+
 /// A session id that is safe as the name of one folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SessionId(String);
@@ -79,21 +82,29 @@ impl StateDir {
         }
     }
 
-    /// The session, whose folder is made if need be.
-    pub(crate) fn make(&self, id: &SessionId) -> Result<Session, Error> {
+    /// Makes the session's folder. It appears with its lock held: whoever finds it waits for what is recorded first. An
+    /// error where it is there already.
+    pub(crate) fn make(&self, id: &SessionId) -> Result<(Session, Guard), Error> {
         self.check()?;
-        let made = || -> io::Result<PathBuf> {
+        let made = || -> io::Result<(PathBuf, Guard)> {
             files::make_folder(&self.path)?;
             let ignore = self.path.join(".gitignore");
             if !ignore.exists() {
                 files::write_whole(&ignore, b"*\n")?;
             }
+            let fresh = self.path.join(format!(".new-{}", std::process::id()));
+            let _left_by_a_crash = fs::remove_dir_all(&fresh);
+            files::make_folder(&fresh)?;
+            let held = lock_file(&fresh.join("lock"))?.ok_or(io::ErrorKind::NotFound)?;
             let path = self.path.join(id.as_str());
-            files::make_folder(&path)?;
-            Ok(path)
+            if path.symlink_metadata().is_ok() {
+                return Err(io::Error::other("another process made the session just now; try again"));
+            }
+            fs::rename(&fresh, &path)?;
+            Ok((path, held))
         };
-        let path = made().map_err(|error| Error::io("make the state folder", self.path.display(), error))?;
-        Ok(Session { path })
+        let (path, held) = made().map_err(|error| Error::io("make the state folder", self.path.display(), error))?;
+        Ok((Session { path }, held))
     }
 
     /// The workspace can be written by whoever the agent runs: a link in the way of the state folder would lead its
@@ -215,6 +226,19 @@ impl Session {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("read the scan in", path.display(), error)),
         }
+    }
+
+    /// Keeps the scan of the last look: at a boundary, or at the end of a call.
+    pub(crate) fn write_last_look(&self, bytes: &[u8]) -> Result<(), Error> {
+        let folder = self.path.join("scans");
+        files::make_folder(&folder)
+            .and_then(|()| files::write_whole(&folder.join(LAST_LOOK), bytes))
+            .map_err(|error| Error::io("keep the scan in", folder.display(), error))
+    }
+
+    /// The scan of the last look; `None` when there is none, or none that can be read.
+    pub(crate) fn read_last_look(&self) -> Option<Vec<u8>> {
+        files::read(&self.path.join("scans").join(LAST_LOOK)).ok()
     }
 
     /// Releases a kept scan.
