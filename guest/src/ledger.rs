@@ -56,6 +56,13 @@ pub struct Attribution {
     pub permissions: Option<u32>,
 }
 
+impl Attribution {
+    /// Of a path where the session left nothing, and about which nothing else is known.
+    pub fn gone() -> Self {
+        Attribution { last: FileState::Absent, incomplete: None, created: false, permissions: None }
+    }
+}
+
 /// The state of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
@@ -223,12 +230,9 @@ impl Ledger {
             }
             for change in &effects.changes {
                 let permissions = change.before.as_ref().and_then(|prior| prior.permissions);
-                let attribution = paths.entry(&change.path).or_insert_with(|| Attribution {
-                    last: FileState::Absent,
-                    incomplete: None,
-                    created: made.contains(&change.path),
-                    permissions: None,
-                });
+                let attribution = paths
+                    .entry(&change.path)
+                    .or_insert_with(|| Attribution { created: made.contains(&change.path), ..Attribution::gone() });
                 attribution.last = change.after.clone();
                 attribution.incomplete = change.incomplete.clone();
                 attribution.created |= change.kind == ChangeKind::Created && change.incomplete.is_none();
@@ -245,6 +249,18 @@ impl Ledger {
         made.sort_unstable();
         made.dedup();
         made
+    }
+
+    /// The folders that the session removed at or after the boundary and did not make again, sorted.
+    pub fn directories_removed_since(&self, key: u64) -> Vec<String> {
+        let mut removed: BTreeSet<&String> = BTreeSet::new();
+        for (_, effects) in self.ended_since(key) {
+            removed.extend(&effects.removed_directories);
+            for made in &effects.made_directories {
+                removed.remove(made);
+            }
+        }
+        removed.into_iter().cloned().collect()
     }
 
     /// The calls at or after the boundary whose effect no file restore undoes.

@@ -59,7 +59,7 @@ const JOURNAL: &str = r#"
   (import "turnback:checkpoint/journal@0.1.0" "read" (func $read (param i32 i32 i64 i32)))
   (import "turnback:checkpoint/journal@0.1.0" "erase" (func $erase (param i32 i32 i32)))"#;
 const APPLY: &str = r#"
-  (import "turnback:checkpoint/restorer@0.1.0" "apply" (func $apply (param i32 i32 i64 i32 i32 i32)))"#;
+  (import "turnback:checkpoint/restorer@0.1.0" "apply" (func $apply (param i32 i32 i64 i32 i32 i32 i32 i32)))"#;
 
 #[test]
 fn the_embedded_component_targets_the_world_checkpoint() {
@@ -293,9 +293,41 @@ fn removing(path: &str, content: &[u8]) -> Hostile {
     data.extend_from_slice(path.as_bytes());
     let apply = format!(
         "(call $apply (local.get $session) (local.get $session_length) (i64.const 0) (i32.const {DATA}) (i32.const 1) \
-         (i32.const {ANSWER}))"
+         (i32.const 0) (i32.const 0) (i32.const {ANSWER}))"
     );
     Hostile { data, ..Hostile::importing(APPLY, &apply) }
+}
+
+/// A guest that says of a folder that the session made it.
+fn removing_folder(path: &str) -> Hostile {
+    let mut data = Vec::new();
+    data.extend_from_slice(&u32::try_from(DATA + 8).unwrap().to_le_bytes());
+    data.extend_from_slice(&u32::try_from(path.len()).unwrap().to_le_bytes());
+    data.extend_from_slice(path.as_bytes());
+    let apply = format!(
+        "(call $apply (local.get $session) (local.get $session_length) (i64.const 0) (i32.const 0) (i32.const 0) \
+         (i32.const {DATA}) (i32.const 1) (i32.const {ANSWER}))"
+    );
+    Hostile { data, ..Hostile::importing(APPLY, &apply) }
+}
+
+#[test]
+fn a_guest_cannot_have_a_folder_removed_that_the_boundary_has_or_that_is_not_in_the_workspace() {
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    fs::create_dir(scratch.path("at-the-boundary")).unwrap();
+    scratch.capture("b");
+    fs::create_dir(scratch.outside().join("beside")).unwrap();
+    for path in [".git/mine", ".harn/state/checkpoints/s/mine", "made", "real", "real/made"] {
+        fs::create_dir(scratch.path(path)).unwrap();
+    }
+    scratch.link("real", "link");
+    for path in ["at-the-boundary", "../beside", ".git/mine", ".harn/state/checkpoints/s/mine", "link/made"] {
+        done(&scratch, &removing_folder(path));
+        assert!(scratch.path(path).exists(), "{path}");
+    }
+    // The requests above were well-formed: this one is carried out.
+    done(&scratch, &removing_folder("made"));
+    assert!(!scratch.exists("made"));
 }
 
 #[test]

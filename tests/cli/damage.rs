@@ -25,10 +25,13 @@ fn called() -> Scratch {
     scratch
 }
 
-/// The only file in a folder of the session's state.
+/// The only file in a folder of the session's state, beside the scan of the last look.
 fn only(scratch: &Scratch, folder: &str) -> PathBuf {
-    let files: Vec<PathBuf> =
-        fs::read_dir(scratch.state().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<PathBuf> = fs::read_dir(scratch.state().join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| !path.ends_with("scans/last"))
+        .collect();
     assert_eq!(files.len(), 1, "{files:?}");
     files.into_iter().next().unwrap()
 }

@@ -59,12 +59,39 @@ pub(super) fn planned<H: Host>(
     boundary: &Boundary,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<Planned>, Error> {
-    let (paths, attributions): (Vec<String>, Vec<Attribution>) = ledger
-        .attributions_since(boundary.key)
+    let attributions = ledger.attributions_since(boundary.key);
+    let wanted_attributions = attributions.iter().filter(|(path, _)| wanted(path));
+    let mut planned = decided(
+        host,
+        session_id,
+        boundary,
+        wanted_attributions.map(|(path, attribution)| (path.to_string(), attribution.clone())).unzip(),
+    )?;
+
+    // A folder that is gone with all that was in it: what was in it brings it back, unless the boundary had it empty.
+    let is_implied = |folder: &str| {
+        let below = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        planned.iter().any(|planned| below(&planned.entry.path) && matches!(planned.target, Target::Present(_)))
+    };
+    let folders = ledger
+        .directories_removed_since(boundary.key)
         .into_iter()
-        .filter(|(path, _)| wanted(path))
-        .map(|(path, attribution)| (path.to_string(), attribution))
+        .filter(|folder| wanted(folder) && !attributions.contains_key(folder.as_str()) && !is_implied(folder))
+        .map(|folder| (folder, Attribution::gone()))
         .unzip();
+    let folders = decided(host, session_id, boundary, folders)?;
+    planned.extend(folders.into_iter().filter(|folder| folder.target != Target::Absent));
+    planned.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
+    Ok(planned)
+}
+
+/// Plans each of the paths, which are sorted.
+fn decided<H: Host>(
+    host: &mut H,
+    session_id: &str,
+    boundary: &Boundary,
+    (paths, attributions): (Vec<String>, Vec<Attribution>),
+) -> Result<Vec<Planned>, Error> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
@@ -78,6 +105,10 @@ pub(super) fn planned<H: Host>(
         let found = match observed {
             Observation::Seen(state) => Ok(state),
             Observation::Unreadable(why) => Err(why),
+            // Nothing was left there, and nothing was there: what took the folder's place does not matter.
+            Observation::Blocked(_) if attribution.last == FileState::Absent && target == Target::Absent => {
+                Ok(FileState::Absent)
+            }
             Observation::Blocked(above) if is_made_way(&planned, &above) => Ok(FileState::Absent),
             Observation::Blocked(above) => Err(format!("the way to it meets a link or file at {above}")),
         };

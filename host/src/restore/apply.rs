@@ -48,6 +48,8 @@ pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step], mut made: Vec<WorkP
     files.into_iter().for_each(&mut carry_out);
 
     folders.sort_by(|&a, &b| steps[b].path.cmp(&steps[a].path));
+    let mut boundary = restorer.boundary.trees(restorer.repository);
+    made.retain(|made| is_free(restorer, &mut boundary, made));
     made.sort_by(|a, b| b.cmp(a));
     let mut folders = folders.into_iter().peekable();
     made.retain(|made| {
@@ -66,6 +68,15 @@ pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step], mut made: Vec<WorkP
     Applied { outcomes, removed_directories: made }
 }
 
+/// Whether a folder that the component names as made by the session may go: the boundary did not have it.
+fn is_free(restorer: &Restorer<'_>, trees: &mut Trees, made: &WorkPath) -> bool {
+    !is_state(restorer, made.as_bytes()) && restorer.boundary.target(trees, made.as_bytes()) == Target::Absent
+}
+
+fn is_state(restorer: &Restorer<'_>, path: &[u8]) -> bool {
+    with_ancestors(path).any(|above| restorer.state == Some(above))
+}
+
 fn remove_if_empty(root: &Root, path: &WorkPath) -> bool {
     match root.parent(path) {
         Ok(Way::Open(folder, name)) => unlinkat(folder.as_fd(), name, AtFlags::REMOVEDIR).is_ok(),
@@ -76,7 +87,7 @@ fn remove_if_empty(root: &Root, path: &WorkPath) -> bool {
 /// A step is what a component asked for: it is done only if the boundary really holds what it says.
 fn checked(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step) -> Outcome {
     let path = step.path.as_bytes();
-    if with_ancestors(path).any(|above| restorer.state == Some(above)) {
+    if is_state(restorer, path) {
         return Outcome::Failed("protected path: it is in the state folder".to_owned());
     }
     let held = match restorer.boundary.target(trees, path) {
