@@ -82,10 +82,10 @@ impl Bits {
                 *counts[class].entry(stat.permissions & 0o777).or_default() += 1;
             }
         }
-        let common = |class: usize| {
-            counts[class].iter().max_by_key(|(bits, count)| (**count, **bits)).map_or(0, |(bits, _)| *bits)
+        let common = |class: usize, of_none: u16| {
+            counts[class].iter().max_by_key(|(bits, count)| (**count, **bits)).map_or(of_none, |(bits, _)| *bits)
         };
-        let common = [common(FILE), common(EXECUTABLE), common(FOLDER)];
+        let common = [common(FILE, 0o644), common(EXECUTABLE, 0o755), common(FOLDER, 0o755)];
         let mut others: Vec<OtherBits> = every()
             .filter(|(_, _, stat)| class(stat).is_some_and(|class| common[class] != stat.permissions & 0o777))
             .map(|(folder, name, stat)| OtherBits { path: Path(join(folder, name)), bits: stat.permissions & 0o777 })
