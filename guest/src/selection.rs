@@ -46,9 +46,11 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Whether the folder was asked for, or is above one of the paths that were considered.
+    /// Whether the folder was asked for, or is above one of the paths that were considered, which are sorted.
     pub fn reaches(&self, folder: &str, considered: &[&str]) -> bool {
-        self.wants(folder) || considered.iter().any(|path| covers(folder, path))
+        let below = format!("{folder}/");
+        let from = considered.partition_point(|path| *path < below.as_str());
+        self.wants(folder) || considered.get(from).is_some_and(|path| path.starts_with(&below))
     }
 
     /// The selected paths for which no attributed path is found, by `attributed` or below them.

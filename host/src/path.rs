@@ -9,6 +9,8 @@ use gix::bstr::ByteSlice;
 
 /// The first of the 256 code points that stand for a byte of a name that is not UTF-8.
 const BYTE_BASE: u32 = 0x10_FF00;
+/// Folders are opened one by one, so a path may be longer than the kernel takes at once; this bounds the work.
+const MAX_PATH_BYTES: usize = 65_536;
 /// The longest name that Linux file systems take, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
@@ -34,8 +36,8 @@ pub enum InvalidPath {
     /// A NUL byte.
     #[error("the path contains a NUL byte")]
     Nul,
-    /// A component is too long.
-    #[error("a component of the path is longer than 255 bytes")]
+    /// It, or a component of it, is too long.
+    #[error("the path is longer than 65,536 bytes, or a component of it than 255")]
     TooLong,
     /// `.git`, or what some file system takes for it.
     #[error("protected path: it is, or on some file systems stands for, a .git")]
@@ -51,6 +53,9 @@ impl WorkPath {
         }
         if bytes[0] == b'/' {
             return Err(InvalidPath::Absolute);
+        }
+        if bytes.len() > MAX_PATH_BYTES {
+            return Err(InvalidPath::TooLong);
         }
         for component in bytes.split(|&byte| byte == b'/') {
             check_component(component)?;

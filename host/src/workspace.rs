@@ -6,7 +6,7 @@ use crate::{
     anchor::Root,
     boundary::{HeldBoundary, Manifest, take},
     git::{Repository, Scope},
-    model::{Applied, Difference, Error, Held, Observation, Step, Target},
+    model::{Applied, Change, Difference, Error, Held, Observation, Step, Target},
     path::WorkPath,
     progress::{Phase, Progress},
     restore::{Restorer, apply},
@@ -43,9 +43,8 @@ impl Workspace {
     pub(crate) fn scan(&self) -> Result<(Scan, Scope), Error> {
         let scope = self.repository.scope()?;
         self.progress.enter(Phase::Scanning);
-        let request =
-            Walk { root: &self.root, scope: &scope, state: self.state.below_root(), progress: &self.progress };
-        let scan = walk(&request).map_err(|errno| Error::io("scan", self.root.path().display(), errno))?;
+        let scan =
+            walk(&Walk { root: &self.root, scope: &scope, state: self.state.below_root(), progress: &self.progress });
         self.progress.enter(Phase::Idle);
         Ok((scan, scope))
     }
@@ -54,12 +53,12 @@ impl Workspace {
     /// changed by somebody else, and is read now: later nobody could tell it from what the call does.
     pub(crate) fn save_scan(&self, session: &Session, scan: &mut Scan) -> Result<u64, Error> {
         let mut bytes = scan::encode(scan);
-        if let Some(last) = session.read_last_look()
-            && !scan::have_same_entries(&last, &bytes)
+        if let Some(last) =
+            session.read_last_look().filter(|last| !scan::have_same_entries(last, &bytes) || scan::knows(last))
             && let Some(last) = scan::decode(&last)
         {
             self.progress.enter(Phase::Comparing);
-            scan.known = scan::contents_of_changed(&self.root, &last, scan);
+            scan.know(&last, scan::contents_of_changed(&self.root, &last, scan));
             self.progress.enter(Phase::Idle);
             bytes = scan::encode(scan);
         }
@@ -67,7 +66,7 @@ impl Workspace {
     }
 
     /// What differs between a kept scan and one in memory, which becomes the last look.
-    pub(crate) fn changes_since(&self, session: &Session, before: u64, now: &Scan) -> Result<Difference, Error> {
+    pub(crate) fn changes_since(&self, session: &Session, before: u64, now: &mut Scan) -> Result<Difference, Error> {
         let damaged = |what: &str| Error::Unavailable {
             reason: "state_damaged",
             detail: format!(
@@ -79,6 +78,9 @@ impl Workspace {
         let before = scan::decode(&bytes).ok_or_else(|| damaged("is damaged"))?;
         self.progress.enter(Phase::Comparing);
         let difference = scan::difference(&self.root, &before, now);
+        let seen = |change: &&Change| change.incomplete.is_none() && change.after.digest().is_some();
+        let known = difference.changes.iter().filter(seen).map(|change| (change.path.clone(), change.after)).collect();
+        now.know(&before, known);
         self.progress.enter(Phase::Idle);
         session.write_last_look(&scan::encode(now))?;
         Ok(difference)
@@ -125,7 +127,7 @@ impl Workspace {
         let displaced = session.blobs();
         displaced
             .prepare()
-            .map_err(|error| Error::io("keep displaced contents in", self.root.path().display(), error))?;
+            .map_err(|error| Error::io("keep displaced contents in", displaced.folder().display(), error))?;
         let restorer = Restorer {
             root: &self.root,
             repository: &self.repository,

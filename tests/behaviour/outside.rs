@@ -220,3 +220,35 @@ fn state_is_not_kept_through_a_link() {
     assert!(detail.contains(".harn"), "{detail}");
     assert_eq!(tree(&elsewhere), []);
 }
+
+#[test]
+fn an_edit_of_somebody_else_stays_theirs_however_many_calls_pass_before_one_touches_it() {
+    let scratch = Scratch::with(&[("a", "1\n"), ("b", "1\n")]);
+    scratch.capture("m1");
+    scratch.call("c1", || scratch.write("a", "session\n"));
+    scratch.write("a", "person's\n");
+    scratch.write("b", "person's\n");
+    scratch.call("c2", || {});
+    scratch.call("c3", || scratch.write("new", "x\n"));
+    let ended = scratch.call("c4", || {
+        touch(&scratch, "a");
+        rewrite(&scratch, "b");
+    });
+    assert!(ended.changes.is_empty(), "{ended:?}");
+    scratch.restore("m1");
+    assert_eq!((scratch.read("a"), scratch.read("b")), ("person's\n".to_owned(), "person's\n".to_owned()));
+}
+
+#[test]
+fn an_edit_of_somebody_else_stays_theirs_when_the_boundary_that_saw_it_was_discarded() {
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    scratch.capture("m1");
+    scratch.write("a", "person's\n");
+    scratch.capture("m2");
+    scratch.call("c1", || scratch.write("new", "x\n"));
+    assert!(!scratch.restore("m1").is_partial());
+    let ended = scratch.call("c2", || touch(&scratch, "a"));
+    assert!(ended.changes.is_empty(), "{ended:?}");
+    scratch.restore("m1");
+    assert_eq!(scratch.read("a"), "person's\n");
+}

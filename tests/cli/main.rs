@@ -16,4 +16,5 @@ mod guests;
 mod program;
 mod run;
 mod scale;
+mod state_dir;
 mod terminal;

@@ -8,7 +8,7 @@ use crate::{
     ids::Ids,
     ledger::Ledger,
     ports::Host,
-    state::{Change, ChangeKind, Difference, Error, FileState, Prior, SideEffect, Target},
+    state::{Change, ChangeKind, Difference, Error, FileState, SideEffect, Target},
 };
 
 /// What was seen before a call.
@@ -92,50 +92,31 @@ pub(super) fn end<H: Host>(
     Ok(EndReceipt { call_id: call_id.into(), changes, scan_errors })
 }
 
-/// Leaves out files whose stamps moved and whose state is what it was before the call: what was read then, where
-/// somebody had changed the path between two looks; else what the session left in this turn, or what the boundary holds.
+/// Leaves out files whose stamps moved and whose state is what it was before the call: what the host knows of it, where
+/// the path had changed since a boundary was taken; else what that boundary holds. A restore may have discarded it since;
+/// its record is what counts.
 fn without_touches<H: Host>(
     host: &mut H,
     session_id: &str,
     ledger: &Ledger,
     changes: Vec<Change>,
 ) -> Result<Vec<Change>, Error> {
-    let boundary = ledger.newest_boundary(session_id)?.key;
-    let left = ledger.attributions_since(boundary);
-    let mut asked = Vec::new();
-    let mut kept: Vec<Verdict> = Vec::with_capacity(changes.len());
-    for change in &changes {
-        let verdict = match (may_be_a_touch(change), &change.before, left.get(change.path.as_str())) {
-            (false, ..) => Verdict::Change,
-            (true, Some(Prior { state: Some(before), .. }), _) => Verdict::of(*before == change.after),
-            (true, _, Some(before)) => Verdict::of(before.incomplete.is_none() && before.last == change.after),
-            (true, _, None) => {
-                asked.push(change.path.clone());
-                Verdict::AsTheBoundarySays
-            }
-        };
-        kept.push(verdict);
-    }
+    let boundary = ledger.next_key().saturating_sub(1);
+    let is_asked =
+        |change: &Change| may_be_a_touch(change) && change.before.as_ref().is_some_and(|before| before.state.is_none());
+    let asked: Vec<String> =
+        changes.iter().filter(|change| is_asked(change)).map(|change| change.path.clone()).collect();
     let targets = if asked.is_empty() { Vec::new() } else { host.targets(session_id, boundary, &asked)? };
     let mut targets = targets.into_iter();
-    let mut is_change = |(change, verdict): &(Change, Verdict)| match verdict {
-        Verdict::Change => true,
-        Verdict::Touch => false,
-        Verdict::AsTheBoundarySays => targets.next() != Some(Target::Present(change.after.clone())),
+    let mut is_touch = |change: &Change| {
+        let before = change.before.as_ref().and_then(|before| before.state.clone());
+        may_be_a_touch(change)
+            && match before {
+                Some(before) => before == change.after,
+                None => targets.next() == Some(Target::Present(change.after.clone())),
+            }
     };
-    Ok(changes.into_iter().zip(kept).filter(|pair| is_change(pair)).map(|(change, _)| change).collect())
-}
-
-enum Verdict {
-    Change,
-    Touch,
-    AsTheBoundarySays,
-}
-
-impl Verdict {
-    fn of(is_touch: bool) -> Self {
-        if is_touch { Verdict::Touch } else { Verdict::Change }
-    }
+    Ok(changes.into_iter().filter(|change| !is_touch(change)).collect())
 }
 
 fn may_be_a_touch(change: &Change) -> bool {

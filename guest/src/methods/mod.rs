@@ -51,8 +51,7 @@ fn settle<H: Host>(
         InFlight::Refuse => Err(Error::unavailable(
             "calls_in_flight",
             format!(
-                "session '{session_id}' has calls that have begun and not ended: {}; end them, or ask for open calls to \
-                 be closed",
+                "session '{session_id}' has calls that have begun and not ended: {}; end them, or close open calls first (--close-open)",
                 ids.join(", ")
             ),
         )),

@@ -70,8 +70,10 @@ pub(super) fn planned<H: Host>(
 
     // A folder that is gone with all that was in it: what was in it brings it back, unless the boundary had it empty.
     let is_implied = |folder: &str| {
-        let below = |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        planned.iter().any(|planned| below(&planned.entry.path) && matches!(planned.target, Target::Present(_)))
+        let below = format!("{folder}/");
+        let from = planned.partition_point(|planned| planned.entry.path.as_str() < below.as_str());
+        let in_it = planned.iter().skip(from).take_while(|planned| planned.entry.path.starts_with(&below));
+        in_it.into_iter().any(|planned| matches!(planned.target, Target::Present(_)))
     };
     let folders = ledger
         .directories_removed_since(boundary.key)

@@ -95,12 +95,9 @@ pub fn restore<H: Host>(
     if extent == Extent::Full || !done.is_empty() {
         let removed_directories = receipt.removed_directories.clone();
         let at_ms = host.now_ms();
-        record(
-            host,
-            session_id,
-            &mut ledger,
-            Event::Restored { key, extent, paths: done, removed_directories, at_ms },
-        )?;
+        let number = done.len();
+        let event = Event::Restored { key, extent, paths: done, removed_directories, at_ms };
+        record(host, session_id, &mut ledger, event).map_err(|error| unrecorded(number, error))?;
     }
     Ok(receipt)
 }
@@ -136,6 +133,18 @@ fn step(planned: &Planned) -> Option<Step> {
         Target::Unrestorable(_) => return None,
     };
     Some(Step { path: planned.entry.path.clone(), guard, to, permissions: planned.permissions })
+}
+
+fn unrecorded(number: usize, error: Error) -> Error {
+    let why = match error {
+        Error::Other(why) => why,
+        Error::Unavailable { detail, .. } => detail,
+        Error::Invalid { expected, .. } => expected,
+    };
+    Error::Other(format!(
+        "{number} paths were restored, but that could not be recorded: {why}; mend that and run the restore again, it finds \
+         them as at the boundary"
+    ))
 }
 
 fn settle_entry(entry: &mut Entry, outcome: Outcome) {

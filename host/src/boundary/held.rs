@@ -25,7 +25,10 @@ impl HeldBoundary {
     pub(crate) fn open(repository: &Repository, session: &Session, key: u64) -> Result<Self, Error> {
         let damaged = |what: &str| Error::Unavailable {
             reason: "state_damaged",
-            detail: format!("the record of boundary number {key} {what}; nothing was changed"),
+            detail: format!(
+                "the record of boundary number {key} {what}; nothing was changed. Other boundaries of the session may be \
+                 whole; otherwise drop the session to start anew"
+            ),
         };
         let bytes = session.read_boundary(key)?.ok_or_else(|| damaged("is missing"))?;
         let manifest = Manifest::from_bytes(&bytes).ok_or_else(|| damaged("is damaged or of a later version"))?;

@@ -11,7 +11,7 @@ use rustix::fs::readlinkat;
 use super::manifest::{Bits, HeldFile, Manifest, Named, Path, Source};
 use crate::{
     anchor::{Root, Way},
-    git::{Clean, Cleanliness, Scope, blob_id, has_attributes, write_tree},
+    git::{Clean, Scope, blob_id, has_attributes, write_tree},
     model::{Digest, Error, Held},
     parallel,
     path::{WorkPath, join, with_ancestors},
@@ -32,7 +32,7 @@ pub(crate) fn take(
     previous: Option<&Manifest>,
     progress: &Progress,
 ) -> Result<(Manifest, Held), Error> {
-    let store_error = |error: io::Error| Error::io("keep contents in", "the session's store", error);
+    let store_error = |error: io::Error| Error::io("keep contents in", blobs.folder().display(), error);
     blobs.prepare().map_err(store_error)?;
     let tree = write_tree(scope)?.to_string();
     progress.enter(Phase::Storing);
@@ -146,11 +146,11 @@ impl Taker<'_> {
         let index = scope.index();
         let in_index = scope.in_index(path);
         let entry = index.entry_by_path(in_index.as_slice().into());
-        if let Some(entry) = entry {
-            let cleanliness = clean.by_stamps(entry, stat);
-            if cleanliness == Cleanliness::Clean && clean.blob_is_the_file(entry, path, stat.size) {
-                return Ok(Taken::InTree);
-            }
+        if let Some(entry) = entry
+            && clean.by_stamps(entry, stat)
+            && clean.blob_is_the_file(entry, path, stat.size)
+        {
+            return Ok(Taken::InTree);
         }
         if let Some(known) = self.previous.and_then(|previous| previous.unchanged(path, stat)) {
             let source = known.source();

@@ -14,13 +14,12 @@ pub(super) fn run(turnback: &Runtime, arguments: &Session, output: &Output) -> E
     output.result(&receipt, |out, receipt| {
         let session = printable(&arguments.session);
         match (&receipt.error, receipt.dropped) {
-            (Some(error), _) => {
-                eprintln!("turnback: session {session} could not be dropped: {}", printable(error));
-                Ok(())
-            }
+            (Some(_), _) => Ok(()),
             (None, true) => writeln!(out, "session {session} is dropped"),
             (None, false) => writeln!(out, "session {session} had no state"),
         }
     })?;
-    Ok(if receipt.error.is_some() { Exit::Failed } else { Exit::Done })
+    let Some(error) = receipt.error else { return Ok(Exit::Done) };
+    eprintln!("turnback: session {} could not be dropped: {}", printable(&arguments.session), printable(&error));
+    Ok(Exit::Failed)
 }

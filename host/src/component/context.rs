@@ -95,6 +95,11 @@ impl Context {
         }
     }
 
+    /// Removes what an earlier drop of the session left.
+    pub(super) fn sweep(&self, id: &str) -> Result<bool, Error> {
+        self.workspace()?.state.sweep(&self.check_session(id)?)
+    }
+
     /// Closes the session, and gives it up to be erased.
     pub(super) fn take(&mut self, id: &str) -> Result<Option<(Session, Guard)>, Error> {
         let id = self.check_session(id)?;

@@ -105,7 +105,7 @@ pub(super) fn load(guest: &Guest) -> Result<Loaded, LoadError> {
     let other_world =
         |error: wasmtime::Error| LoadError::OtherWorld { path: path.to_owned(), reason: format!("{error:#}") };
     let pre = linker.instantiate_pre(&component).and_then(CheckpointPre::new).map_err(other_world)?;
-    start_clock(&engine);
+    start_clock(&engine).map_err(|error| LoadError::Engine(format!("no thread to bound a guest's time: {error}")))?;
     Ok(Loaded { engine, pre })
 }
 
@@ -126,7 +126,7 @@ fn embedded() -> wasmtime::Result<(Engine, Component)> {
 }
 
 /// Lets guests be interrupted, for as long as the engine lives.
-fn start_clock(engine: &Engine) {
+fn start_clock(engine: &Engine) -> std::io::Result<()> {
     let engine = engine.weak();
     let tick = move || {
         while let Some(engine) = engine.upgrade() {
@@ -135,6 +135,5 @@ fn start_clock(engine: &Engine) {
             thread::sleep(TICK);
         }
     };
-    // Without a clock a guest cannot be interrupted; it is still bounded in memory and calls.
-    let _best_effort = thread::Builder::new().name("turnback-clock".to_owned()).spawn(tick);
+    thread::Builder::new().name("turnback-clock".to_owned()).spawn(tick).map(drop)
 }

@@ -28,7 +28,7 @@ impl import::Host for View<'_> {
         self.enter()?;
         let erased = match self.context.take(&session_id) {
             Ok(Some((session, held))) => session.erase(held).map(|()| true),
-            Ok(None) => Ok(false),
+            Ok(None) => self.context.sweep(&session_id),
             Err(error) => Err(error),
         };
         self.leave(erased.map_err(Into::into))

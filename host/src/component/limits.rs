@@ -25,8 +25,8 @@ impl Default for Limits {
             memory_bytes: 1 << 30,
             hostcall_bytes: 512 << 20,
             compute_time: Duration::from_secs(20),
-            import_calls: 100_000,
-            handles: 1_000,
+            import_calls: 10_000,
+            handles: 16,
         }
     }
 }

@@ -194,7 +194,13 @@ impl Runtime {
         in_flight: InFlight,
     ) -> Result<RestoreReceipt, MethodError> {
         let receipt = self
-            .call(session_id, |api, store| api.call_restore(store, session_id, boundary_id, paths, in_flight.into()))?;
+            .call(session_id, |api, store| api.call_restore(store, session_id, boundary_id, paths, in_flight.into()));
+        let receipt = receipt.map_err(|error| match error {
+            MethodError::Component(why) => {
+                MethodError::Component(format!("{why}; files may have been restored before that: look at the plan"))
+            }
+            other => other,
+        })?;
         Ok(RestoreReceipt {
             available: Available,
             boundary_id: receipt.boundary_id,

@@ -29,10 +29,10 @@ impl import::Host for View<'_> {
         now: Resource<TakenScan>,
     ) -> wasmtime::Result<Result<import::Difference, wit::Error>> {
         self.enter()?;
-        let now = self.table.get(&now)?;
+        let now = self.table.get_mut(&now)?;
         let difference = self.context.open(&session_id).and_then(|(workspace, open)| {
             let session = open.session.as_ref().ok_or_else(no_session)?;
-            workspace.changes_since(session, before, &now.scan)
+            workspace.changes_since(session, before, &mut now.scan)
         });
         self.leave(difference.map(difference_out).map_err(Into::into))
     }

@@ -17,17 +17,6 @@ use crate::scan::{Kind, Scan, Stat};
 /// The attributes with which bytes may change and their number stay.
 const SAME_SIZE_CONVERSIONS: [&str; 2] = ["filter", "working-tree-encoding"];
 
-/// What the index tells of a file on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cleanliness {
-    /// The file is as the index has it.
-    Clean,
-    /// The stamps agree, but the file is as young as the index: only its content can tell.
-    Racy,
-    /// It differs, or nothing can be told.
-    Unknown,
-}
-
 /// Judges tracked files, for one thread.
 pub(crate) struct Clean<'s> {
     repository: gix::Repository,
@@ -51,8 +40,9 @@ impl<'s> Clean<'s> {
         Clean { repository, index_written_ns, attributes: attributes.flatten(), scope }
     }
 
-    /// What the index entry's stamps tell of the file.
-    pub(crate) fn by_stamps(&self, entry: &gix::index::Entry, stat: &Stat) -> Cleanliness {
+    /// Whether the index entry's stamps prove that the file is as the index has it. Of a file as young as the index they
+    /// prove nothing.
+    pub(crate) fn by_stamps(&self, entry: &gix::index::Entry, stat: &Stat) -> bool {
         let as_expected = match stat.kind {
             Kind::File if stat.executable() => entry.mode == Mode::FILE_EXECUTABLE,
             Kind::File => entry.mode == Mode::FILE,
@@ -72,10 +62,10 @@ impl<'s> Clean<'s> {
             || !same_time(known.ctime, stat.ctime_ns)
             || known.ino != truncated(stat.inode)
         {
-            return Cleanliness::Unknown;
+            return false;
         }
         let tick = if known.mtime.nsecs == 0 { 1_000_000_000 } else { 1 };
-        if stat.mtime_ns.saturating_add(tick) > self.index_written_ns { Cleanliness::Racy } else { Cleanliness::Clean }
+        stat.mtime_ns.saturating_add(tick) <= self.index_written_ns
     }
 
     /// Whether the tree of the index has the entry: conflicts and mere announcements are left out of it.

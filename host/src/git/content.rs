@@ -58,29 +58,37 @@ impl Trees {
         })
     }
 
-    /// The folder of that path, when the tree has one.
+    /// The folder of that path, when the tree has one. From the top down, so that a path of any depth ends at the first
+    /// folder that the tree lacks.
     fn folder(&mut self, path: &[u8]) -> Result<Option<&Folder>, String> {
-        if !self.folders.contains_key(path) {
-            let id = if path.is_empty() {
-                self.root
-            } else {
-                let (parent, name) =
-                    path.rfind_byte(b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
-                match self.folder(parent)?.and_then(|folder| folder.get(name.as_bstr())) {
-                    Some((mode, id)) if mode.is_tree() => *id,
-                    _ => return Ok(None),
-                }
-            };
-            let tree =
-                self.repository.find_tree(id).map_err(|error| format!("git's tree {id} cannot be read: {error}"))?;
-            let mut folder = Folder::new();
-            for entry in tree.iter() {
-                let entry = entry.map_err(|error| format!("git's tree {id} is damaged: {error}"))?;
-                folder.insert(entry.filename().to_owned(), (entry.mode(), entry.object_id()));
+        let mut id = self.root;
+        let ends = path.find_iter(b"/").chain((!path.is_empty()).then_some(path.len()));
+        let mut walked: &[u8] = b"";
+        for end in ends {
+            self.read_folder(walked, id)?;
+            let start = if walked.is_empty() { 0 } else { walked.len() + 1 };
+            match self.folders.get(walked).and_then(|folder| folder.get(path[start..end].as_bstr())) {
+                Some((mode, below)) if mode.is_tree() => id = *below,
+                _ => return Ok(None),
             }
-            self.folders.insert(path.to_vec(), folder);
+            walked = &path[..end];
         }
-        Ok(self.folders.get(path))
+        self.read_folder(walked, id)?;
+        Ok(self.folders.get(walked))
+    }
+
+    fn read_folder(&mut self, path: &[u8], id: ObjectId) -> Result<(), String> {
+        if self.folders.contains_key(path) {
+            return Ok(());
+        }
+        let tree = self.repository.find_tree(id).map_err(|error| format!("git's tree {id} cannot be read: {error}"))?;
+        let mut folder = Folder::new();
+        for entry in tree.iter() {
+            let entry = entry.map_err(|error| format!("git's tree {id} is damaged: {error}"))?;
+            folder.insert(entry.filename().to_owned(), (entry.mode(), entry.object_id()));
+        }
+        self.folders.insert(path.to_vec(), folder);
+        Ok(())
     }
 
     /// The bytes of the blob.

@@ -94,8 +94,7 @@ fn refusal(root: &Path, error: &gix::Error) -> Error {
     if missing {
         return no_worktree(root, "there is no repository there or above");
     }
-    let text = error.to_string();
-    if error.downcast_any_ref::<Upwards>().is_some() || text.contains("safe.directory") || text.contains("unsafe") {
+    if error.is_permission_denied() {
         let detail = format!(
             "the repository of {} belongs to another user; if you trust it, run: git config --global --add \
              safe.directory {}",
@@ -104,5 +103,11 @@ fn refusal(root: &Path, error: &gix::Error) -> Error {
         );
         return Error::Unavailable { reason: "unsafe_ownership", detail };
     }
-    Error::Other(format!("cannot open the git repository of {}: {text}", root.display()))
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    Error::Other(format!("cannot open the git repository of {}: {text}; nothing was done", root.display()))
 }

@@ -16,7 +16,7 @@ mod scope;
 mod tree;
 
 pub(crate) use self::{
-    clean::{Clean, Cleanliness, blob_id, has_attributes},
+    clean::{Clean, blob_id, has_attributes},
     content::{InTree, Trees},
     discover::Repository,
     scope::{Ignores, Scope},

@@ -105,13 +105,10 @@ impl<'s> Tracked<'s> {
 
     /// Whether something below the folder of that name is tracked, or the folder itself as a submodule.
     pub(crate) fn has_below(&self, name: &[u8]) -> bool {
-        let below = |entry: &'s gix::index::Entry| {
-            self.rest(entry).strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-        };
         // Names such as `a-b` and `a.b` sort between `a` and `a/`.
         let slashed = [name, b"/"].concat();
         let at = self.entries.partition_point(|entry| self.rest(entry) < slashed.as_slice());
-        self.entries.get(at).is_some_and(below) || self.has(name)
+        self.entries.get(at).is_some_and(|entry| self.rest(entry).starts_with(&slashed)) || self.has(name)
     }
 }
 

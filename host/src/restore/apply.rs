@@ -35,6 +35,7 @@ pub(crate) struct Restorer<'r> {
 pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step], mut made: Vec<WorkPath>) -> Applied {
     restorer.progress.enter(Phase::Restoring);
     let mut trees = restorer.boundary.trees(restorer.repository);
+    made.retain(|made| is_free(restorer, &mut trees, made));
     let mut outcomes = vec![Outcome::Failed("it was not reached".to_owned()); steps.len()];
     let mut carry_out = |at: usize| {
         outcomes[at] = checked(restorer, &mut trees, &steps[at]);
@@ -48,8 +49,6 @@ pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step], mut made: Vec<WorkP
     files.into_iter().for_each(&mut carry_out);
 
     folders.sort_by(|&a, &b| steps[b].path.cmp(&steps[a].path));
-    let mut boundary = restorer.boundary.trees(restorer.repository);
-    made.retain(|made| is_free(restorer, &mut boundary, made));
     made.sort_by(|a, b| b.cmp(a));
     let mut folders = folders.into_iter().peekable();
     made.retain(|made| {

@@ -96,13 +96,15 @@ impl Drop for Stage<'_> {
     }
 }
 
-fn fill(mut file: File, content: &[u8], permissions: u32, owner: Option<(u32, u32)>) -> io::Result<()> {
+fn fill(mut file: File, content: &[u8], mut permissions: u32, owner: Option<(u32, u32)>) -> io::Result<()> {
     file.write_all(content)?;
     if let Some((uid, gid)) = owner {
         let stat = fs::fstat(&file)?;
-        if (stat.st_uid, stat.st_gid) != (uid, gid) {
-            // Only the superuser may give files away; without that the file is ours, as if we had saved it.
-            let _best_effort = fchown(file.as_fd(), Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        // Only the superuser may give files away; without that the file is ours, as if we had saved it, and our group gets
+        // no more than everybody.
+        let _best_effort = (stat.st_uid != uid).then(|| fchown(file.as_fd(), Some(Uid::from_raw(uid)), None));
+        if stat.st_gid != gid && fchown(file.as_fd(), None, Some(Gid::from_raw(gid))).is_err() {
+            permissions &= 0o707 | ((permissions & 0o007) << 3);
         }
     }
     // Last: writing and changing the owner clear bits.

@@ -50,10 +50,12 @@ pub(super) fn carry_out(restorer: &Restorer<'_>, trees: &mut Trees, step: &Step)
     if step.guard == FileState::Other {
         return Err(Stopped::Refused("a FIFO, socket, device or nested repository is never touched".to_owned()));
     }
+    if step.guard == step.to {
+        return Err(Stopped::Refused("it is as at the boundary already".to_owned()));
+    }
     // Before anything is made: without content there is nothing to make a folder for.
     let content = content(restorer, trees, step)?;
     let opened = match (&step.guard, &step.to) {
-        (FileState::Absent, FileState::Absent) => return Ok(Outcome::Done),
         (FileState::Absent, _) => {
             restorer.root.parent_made(&step.path, |folder| restorer.boundary.bits(folder, &FileState::Directory))
         }

@@ -5,7 +5,7 @@
 
 use std::{cmp::Ordering, os::fd::AsFd};
 
-use super::{Kind, Known, Scan, Stat, Why, observe};
+use super::{Kind, Scan, Stat, Why, observe};
 use crate::{
     anchor::{self, Root, Way},
     model::{Change, ChangeKind, Difference, FileState, Observation, Prior},
@@ -79,20 +79,18 @@ fn merged<'l, T>(
     })
 }
 
-/// What stands now at the files and links of `now` that differ from `before`, or are new; sorted by path.
-pub(crate) fn contents_of_changed(root: &Root, before: &Scan, now: &Scan) -> Vec<Known> {
+/// What stands now at the files and links of `now` that differ from `before`, or are new.
+pub(crate) fn contents_of_changed(root: &Root, before: &Scan, now: &Scan) -> Vec<(Vec<u8>, FileState)> {
     let pairs = differing(before, now);
     let known = parallel::map(
         &pairs,
         || (),
         |(), pair| {
             let stat = pair.now.filter(|stat| matches!(stat.kind, Kind::File | Kind::Symlink))?;
-            Some(Known { path: pair.path.clone(), state: look(root, pair, &stat).ok()? })
+            Some((pair.path.clone(), look(root, pair, &stat).ok()?))
         },
     );
-    let mut known: Vec<Known> = known.into_iter().flatten().collect();
-    known.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    known
+    known.into_iter().flatten().collect()
 }
 
 /// What the difference of one path amounts to; `None` when to nothing, or to what other paths say already.

@@ -11,7 +11,7 @@
 //! | `walk` | the parallel walk |
 //! | `diff` | what differs between two scans |
 //! | `observe` | what stands at a path now, with its content's digest |
-//! | `saved` | a scan on disk, for a call in flight |
+//! | `saved` | a scan on disk: from before a call in flight, and of the last look |
 
 mod diff;
 mod observe;
@@ -19,14 +19,14 @@ mod saved;
 mod stat;
 mod walk;
 
-use std::{borrow::Borrow, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{model::FileState, path::with_ancestors};
 
 pub(crate) use self::{
     diff::{contents_of_changed, difference},
     observe::{ReadFailure, content_of, digest, observe, observe_all, open_regular, read_settled},
-    saved::{decode, encode, have_same_entries},
+    saved::{decode, encode, have_same_entries, knows},
     stat::{Kind, Stat},
     walk::{Walk, walk},
 };
@@ -38,7 +38,7 @@ pub(crate) struct Scan {
     pub(crate) listings: Vec<Listing>,
     /// What was left out, sorted by path, each path once.
     pub(crate) hidden: Vec<Hidden>,
-    /// What stood at paths that had changed between the last look and this scan, sorted by path; only a saved scan has it.
+    /// What stands at the paths that changed since the newest boundary was taken, sorted by path; only a saved scan has it.
     pub(crate) known: Vec<Known>,
     /// When the scan began, in nanoseconds since the Unix epoch.
     pub(crate) started_ns: i64,
@@ -112,12 +112,6 @@ impl Why {
     }
 }
 
-impl Borrow<[u8]> for Hidden {
-    fn borrow(&self) -> &[u8] {
-        &self.path
-    }
-}
-
 /// The entry of `hidden`, sorted by path, that covers the path.
 pub(crate) fn hidden_over<'h>(hidden: &'h [Hidden], path: &[u8]) -> Option<&'h Hidden> {
     if hidden.is_empty() {
@@ -138,6 +132,18 @@ impl Scan {
     /// What covers the path among what was left out.
     pub(crate) fn hidden_over(&self, path: &[u8]) -> Option<&Hidden> {
         hidden_over(&self.hidden, path)
+    }
+
+    /// Takes over what `earlier` knew of paths that have not changed since, and adds what was read now.
+    pub(crate) fn know(&mut self, earlier: &Scan, now: Vec<(Vec<u8>, FileState)>) {
+        let mut known: BTreeMap<Vec<u8>, FileState> = earlier
+            .known
+            .iter()
+            .filter(|known| earlier.stat(&known.path).is_some_and(|stat| self.stat(&known.path) == Some(stat)))
+            .map(|known| (known.path.clone(), known.state))
+            .collect();
+        known.extend(now);
+        self.known = known.into_iter().map(|(path, state)| Known { path, state }).collect();
     }
 
     /// What stood at the path, where it was read.

@@ -1,4 +1,4 @@
-//! A scan on disk, for a call in flight.
+//! A scan on disk: from before a call in flight, and of the last look at the workspace.
 //!
 //! ```text
 //! "turnback scan 1\n"
@@ -17,6 +17,8 @@ use super::{Entry, Hidden, Kind, Known, Listing, Scan, Stat};
 
 const MAGIC: &[u8; 16] = b"turnback scan 1\n";
 const DIGEST: usize = 32;
+/// A length, an empty name and a stat.
+const SMALLEST_ENTRY: usize = 4 + 1 + 2 + 5 * 8;
 /// Where the listings begin.
 const LISTINGS: usize = MAGIC.len() + 4 * 8;
 
@@ -80,7 +82,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Scan> {
     for _ in 0..reader.count()? {
         let path = reader.bytes()?.to_vec();
         let count = reader.count()?;
-        let mut entries = Vec::with_capacity(count.min(body.len()));
+        let mut entries = Vec::with_capacity(count.min(reader.0.len() / SMALLEST_ENTRY));
         for _ in 0..count {
             entries.push(reader.entry()?);
         }
@@ -88,6 +90,17 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Scan> {
     }
     (scan.hidden, scan.known) = minicbor::decode::<(Vec<Hidden>, Vec<Known>)>(reader.0).ok()?;
     Some(scan)
+}
+
+/// Whether a scan, as it is saved, knows contents; damage counts as knowing, so that it is found.
+pub(crate) fn knows(bytes: &[u8]) -> bool {
+    let tail = || {
+        let length = u64::from_le_bytes(*bytes.get(LISTINGS - 8..)?.first_chunk()?);
+        let tail =
+            bytes.get(LISTINGS..)?.get(usize::try_from(length).ok()?..bytes.len().checked_sub(LISTINGS + DIGEST)?)?;
+        minicbor::decode::<(Vec<Hidden>, Vec<Known>)>(tail).ok()
+    };
+    tail().is_none_or(|(_, known)| !known.is_empty())
 }
 
 /// Whether two scans, as they are saved, saw the same names with the same stats. Quicker than reading them; damage makes

@@ -31,6 +31,11 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
+    /// The same, known by kind, permissions and device alone.
+    pub(crate) fn without_stamps(self) -> Self {
+        Stat { size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, ..self }
+    }
+
     pub(crate) fn executable(&self) -> bool {
         self.permissions & 0o100 != 0
     }

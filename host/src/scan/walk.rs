@@ -36,7 +36,7 @@ pub(crate) struct Walk<'w> {
 }
 
 /// Walks the whole workspace.
-pub(crate) fn walk(walk: &Walk<'_>) -> Result<Scan, Errno> {
+pub(crate) fn walk(walk: &Walk<'_>) -> Scan {
     let started = Instant::now();
     let started_ns = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -68,7 +68,7 @@ pub(crate) fn walk(walk: &Walk<'_>) -> Result<Scan, Errno> {
     scan.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     scan.hidden.dedup_by(|a, b| a.path == b.path);
     scan.elapsed = started.elapsed();
-    Ok(scan)
+    scan
 }
 
 /// A folder to list: it is opened when its turn comes, so that no more handles are open than folders have pending ones.
@@ -133,6 +133,18 @@ impl<'w> Queue<'w> {
     }
 }
 
+/// A folder that is being listed.
+struct Working<'q, 'w> {
+    queue: &'q Queue<'w>,
+    children: Vec<Job<'w>>,
+}
+
+impl Drop for Working<'_, '_> {
+    fn drop(&mut self) {
+        self.queue.done(std::mem::take(&mut self.children));
+    }
+}
+
 #[derive(Default)]
 struct Found {
     listings: Vec<Listing>,
@@ -154,8 +166,9 @@ fn work<'w>(walk: &Walk<'w>, queue: &Queue<'w>) -> Found {
     let mut found = Found::default();
     let mut ignores = Ignores::new(walk.scope);
     while let Some(job) = queue.next() {
-        let children = list(walk, job, &mut ignores, &mut found);
-        queue.done(children);
+        // The others wait for what this one finds: they must hear of its end even if it panics.
+        let mut working = Working { queue, children: Vec::new() };
+        working.children = list(walk, job, &mut ignores, &mut found);
     }
     found
 }
@@ -200,6 +213,8 @@ fn list<'w>(walk: &Walk<'w>, job: Job<'w>, ignores: &mut Ignores<'_>, found: &mu
             }
         };
         let is_folder = stat.kind == Kind::Directory;
+        // A folder's stamps move with the names in it, ignored ones too; what is in it is looked at anyway.
+        let stat = if is_folder { stat.without_stamps() } else { stat };
         if is_folder && walk.state.is_some_and(|state| state == join(&path, name)) {
             continue;
         }

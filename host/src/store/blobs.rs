@@ -36,6 +36,11 @@ impl Blobs {
         Blobs { folder }
     }
 
+    /// Where they are.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Makes the folder. Before [`Blobs::put`].
     pub(crate) fn prepare(&self) -> io::Result<()> {
         files::make_folder(&self.folder)
@@ -48,7 +53,7 @@ impl Blobs {
 
     /// Keeps a content.
     pub(crate) fn put(&self, digest: Digest, bytes: &[u8]) -> io::Result<()> {
-        if self.has(digest, bytes.len() as u64) {
+        if self.get(digest).is_ok() {
             return Ok(());
         }
         files::write_whole(&self.path(digest), bytes)
@@ -57,13 +62,20 @@ impl Blobs {
     /// Keeps a content that is read from the file's start, of any size.
     pub(crate) fn put_from(&self, digest: Digest, size: u64, file: &mut File) -> io::Result<()> {
         self.prepare()?;
-        if self.has(digest, size) {
+        if self.has(digest, size) && self.is_whole(digest) {
             return Ok(());
         }
         file.rewind()?;
         files::write_whole_from(&self.path(digest), file, |written| {
             if written == digest { Ok(()) } else { Err(io::Error::other("it changed while it was being copied")) }
         })
+    }
+
+    /// Whether the bytes of a content, of any size, are what they were.
+    fn is_whole(&self, digest: Digest) -> bool {
+        let mut hasher = blake3::Hasher::new();
+        let read = files::open(&self.path(digest)).and_then(|file| hasher.update_reader(file).map(|_| ()));
+        read.is_ok() && Digest::from(hasher.finalize()) == digest
     }
 
     /// The bytes of a content.

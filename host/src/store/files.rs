@@ -4,7 +4,7 @@ use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -15,6 +15,30 @@ use crate::model::Digest;
 /// Numbers the temporary names of this process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
+/// No link is followed, and a FIFO does not block.
+#[allow(clippy::cast_possible_wrap, reason = "the flags are bits")]
+pub(super) const NO_FOLLOW: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits() as i32;
+
+/// A name that starts like `path`, ends like `ending`, and is no other's: process ids come again, so the number does too
+/// where a crash left something.
+pub(super) fn free_name(path: &Path, ending: &str) -> PathBuf {
+    let start = path.file_name().unwrap_or_default().to_string_lossy();
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let free = path.with_file_name(format!("{start}-{}-{number}-{ending}", std::process::id()));
+        if free.symlink_metadata().is_err() {
+            return free;
+        }
+    }
+}
+
+/// Makes a folder that was not there, named after `path`.
+pub(super) fn make_fresh_folder(path: &Path) -> io::Result<PathBuf> {
+    let fresh = free_name(path, "session");
+    DirBuilder::new().mode(0o700).create(&fresh)?;
+    Ok(fresh)
+}
+
 /// Makes a folder for its owner only, and what is missing above it.
 pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
@@ -22,9 +46,7 @@ pub(super) fn make_folder(path: &Path) -> io::Result<()> {
 
 /// Opens a file of ours for reading; a link or anything that is no regular file is refused.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    #[allow(clippy::cast_possible_wrap, reason = "the flags are bits")]
-    let file = OpenOptions::new().read(true).custom_flags(flags as i32).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(NO_FOLLOW).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -67,15 +89,9 @@ pub(super) fn write_whole_from(
 }
 
 fn through_temporary(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let temporary =
-        path.with_file_name(format!(".tmp-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&temporary)
-        .and_then(|mut file| write(&mut file))
-        .and_then(|()| fs::rename(&temporary, path));
+    let temporary = free_name(&path.with_file_name(".tmp"), "file");
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+    let written = write(&mut file).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         let _best_effort = fs::remove_file(&temporary);
     }

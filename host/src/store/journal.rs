@@ -18,8 +18,6 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::fs::OFlags;
-
 use super::files;
 use crate::model::Error;
 
@@ -73,13 +71,12 @@ impl Journal {
         record.extend_from_slice(event);
 
         let write = || -> io::Result<()> {
-            #[allow(clippy::cast_possible_wrap, reason = "the flags are bits")]
             let mut file = OpenOptions::new()
                 .write(true)
                 .create(true)
                 .truncate(false)
                 .mode(0o600)
-                .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+                .custom_flags(files::NO_FOLLOW)
                 .open(&self.path)?;
             // Cuts off what a crash left of a record.
             file.set_len(read.end)?;

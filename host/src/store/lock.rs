@@ -11,26 +11,27 @@ use std::{
 };
 
 use rustix::{
-    fs::{FlockOperation, OFlags, flock},
+    fs::{FlockOperation, flock},
     io::Errno,
 };
+
+use super::files::NO_FOLLOW;
 
 /// A held lock.
 #[derive(Debug)]
 pub(crate) struct Guard(#[allow(dead_code, reason = "closing it releases the lock")] File);
 
-/// Waits for the lock file at `path`, which is made if need be; `None` when its folder is gone.
+/// Makes a lock file, held, where nobody can wait for it yet.
+pub(super) fn make_lock(path: &Path) -> io::Result<Guard> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+    wait(&file)?;
+    Ok(Guard(file))
+}
+
+/// Waits for the lock file at `path`; `None` when it is gone.
 pub(super) fn lock_file(path: &Path) -> io::Result<Option<Guard>> {
     loop {
-        #[allow(clippy::cast_possible_wrap, reason = "the flags are bits")]
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(path);
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(NO_FOLLOW).open(path);
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,

@@ -3,6 +3,7 @@
 //! ```text
 //! .harn/state/checkpoints/            owner-only, like all below it; ".gitignore" keeps it out of git's sight
 //!   <session>/lock                    held while a method works on the session
+//!   <session>/workspace               the root of the workspace for which the session was made
 //!   <session>/journal                 its events, see `journal`
 //!   <session>/blobs/<blake3>          contents, see `blobs`
 //!   <session>/boundaries/<number>     what each boundary holds, see `crate::boundary`

@@ -3,13 +3,14 @@
 use std::{
     ffi::OsString,
     fs, io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use super::{
     Blobs, Guard, files,
     journal::{self, Journal},
-    lock::lock_file,
+    lock::{lock_file, make_lock},
 };
 use crate::model::Error;
 
@@ -55,12 +56,16 @@ pub(crate) struct StateDir {
 impl StateDir {
     /// The state folder of a workspace; `elsewhere` in place of the one below the root.
     pub(crate) fn new(root: &Path, elsewhere: Option<&Path>) -> io::Result<Self> {
-        use std::os::unix::ffi::OsStrExt;
         let in_tree = elsewhere.is_none();
         let path = match elsewhere {
             Some(path) => absolute(path)?,
             None => root.join(IN_TREE.iter().collect::<PathBuf>()),
         };
+        if root.starts_with(&path) {
+            return Err(io::Error::other(
+                "the state folder must not be the workspace, nor hold it; name a folder of its own",
+            ));
+        }
         let below_root = path.strip_prefix(root).ok().map(|path| path.as_os_str().as_bytes().to_vec());
         Ok(StateDir { path, below_root, in_tree, root: root.to_owned() })
     }
@@ -74,12 +79,27 @@ impl StateDir {
     pub(crate) fn existing(&self, id: &SessionId) -> Result<Option<Session>, Error> {
         let path = self.path.join(id.as_str());
         self.check()?;
-        match path.symlink_metadata() {
-            Ok(there) if there.is_dir() => Ok(Some(Session { path })),
-            Ok(_) => Err(unsafe_folder(&path)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("open the session's state", path.display(), error)),
+        if !is_folder(&path)? {
+            return Ok(None);
         }
+        // What has no lock is nobody's session: another folder that happens to have the name.
+        let locked = path.join("lock").symlink_metadata().is_ok_and(|lock| lock.is_file());
+        if !locked {
+            return Err(unsafe_folder(&path));
+        }
+        for inner in ["blobs", "boundaries", "scans"] {
+            is_folder(&path.join(inner))?;
+        }
+        let session = Session { path };
+        if !self.in_tree && session.workspace().is_some_and(|workspace| workspace != self.root.as_os_str().as_bytes()) {
+            let detail = format!(
+                "session '{}' in {} is another workspace's; use another session id or another state folder",
+                id.as_str(),
+                self.path.display()
+            );
+            return Err(Error::Unavailable { reason: "workspace_replaced", detail });
+        }
+        Ok(Some(session))
     }
 
     /// Makes the session's folder. It appears with its lock held: whoever finds it waits for what is recorded first. An
@@ -87,17 +107,18 @@ impl StateDir {
     pub(crate) fn make(&self, id: &SessionId) -> Result<(Session, Guard), Error> {
         self.check()?;
         let made = || -> io::Result<(PathBuf, Guard)> {
+            let is_ours = self.in_tree || !self.path.exists();
             files::make_folder(&self.path)?;
             let ignore = self.path.join(".gitignore");
-            if !ignore.exists() {
+            if is_ours && !ignore.exists() {
                 files::write_whole(&ignore, b"*\n")?;
             }
-            let fresh = self.path.join(format!(".new-{}", std::process::id()));
-            let _left_by_a_crash = fs::remove_dir_all(&fresh);
-            files::make_folder(&fresh)?;
-            let held = lock_file(&fresh.join("lock"))?.ok_or(io::ErrorKind::NotFound)?;
+            let fresh = files::make_fresh_folder(&self.path.join(".new"))?;
+            let held = make_lock(&fresh.join("lock"))?;
+            files::write_whole(&fresh.join("workspace"), self.root.as_os_str().as_bytes())?;
             let path = self.path.join(id.as_str());
             if path.symlink_metadata().is_ok() {
+                let _ours_alone = fs::remove_dir_all(&fresh);
                 return Err(io::Error::other("another process made the session just now; try again"));
             }
             fs::rename(&fresh, &path)?;
@@ -116,21 +137,47 @@ impl StateDir {
         let mut path = self.root.clone();
         for component in IN_TREE {
             path.push(component);
-            match path.symlink_metadata() {
-                Ok(there) if there.is_dir() => {}
-                Ok(_) => return Err(unsafe_folder(&path)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                Err(error) => return Err(Error::io("look at the state folder", path.display(), error)),
+            if !is_folder(&path)? {
+                return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Removes what is left of sessions of that name that were dropped and could not be removed; answers whether there
+    /// was something.
+    pub(crate) fn sweep(&self, id: &SessionId) -> Result<bool, Error> {
+        let ending = format!("-{}", id.as_str());
+        let sweep = || -> io::Result<bool> {
+            let mut swept = false;
+            for entry in fs::read_dir(&self.path).into_iter().flatten() {
+                let entry = entry?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if name.strip_prefix(".dropped-").is_some_and(|rest| rest.ends_with(&ending)) {
+                    fs::remove_dir_all(entry.path())?;
+                    swept = true;
+                }
+            }
+            Ok(swept)
+        };
+        sweep().map_err(|error| Error::io("remove what is left of the session in", self.path.display(), error))
+    }
+}
+
+/// Whether there is a folder; anything else of that name, a link for example, is refused.
+fn is_folder(path: &Path) -> Result<bool, Error> {
+    match path.symlink_metadata() {
+        Ok(there) if there.is_dir() => Ok(true),
+        Ok(_) => Err(unsafe_folder(path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("look at the state folder", path.display(), error)),
     }
 }
 
 fn unsafe_folder(path: &Path) -> Error {
     let detail = format!(
-        "{} is not a folder of its own (a link, perhaps): state is not kept through it; move it away or use another \
-         state folder",
+        "{} is in the way and is no state of turnback's (a link, or a folder of somebody else's): nothing was done with \
+         it; move it away, or use another state folder or session id",
         path.display()
     );
     Error::Unavailable { reason: "state_damaged", detail }
@@ -169,6 +216,11 @@ impl Session {
     /// Waits for the session's lock; `None` when the session was dropped meanwhile.
     pub(crate) fn lock(&self) -> Result<Option<Guard>, Error> {
         lock_file(&self.path.join("lock")).map_err(|error| Error::io("lock", self.path.display(), error))
+    }
+
+    /// The root of the workspace for which the session was made.
+    fn workspace(&self) -> Option<Vec<u8>> {
+        files::read(&self.path.join("workspace")).ok()
     }
 
     /// The session's events.
@@ -211,7 +263,9 @@ impl Session {
         let write = || -> io::Result<u64> {
             files::make_folder(&folder)?;
             let taken = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u64>().ok();
-            let id = fs::read_dir(&folder)?.filter_map(taken).max().map_or(0, |newest| newest + 1);
+            let id = fs::read_dir(&folder)?.filter_map(taken).max();
+            let id = id.map_or(Some(0), |newest| newest.checked_add(1));
+            let id = id.ok_or_else(|| io::Error::other("the numbers of scans are used up; drop the session"))?;
             files::write_whole(&folder.join(id.to_string()), bytes)?;
             Ok(id)
         };
@@ -250,12 +304,15 @@ impl Session {
     /// Removes all that the session keeps. The folder takes another name first, so that half of a session is never
     /// taken for a whole one.
     pub(crate) fn erase(self, _held: Guard) -> Result<(), Error> {
-        let erase = || -> io::Result<()> {
-            let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-            let aside = self.path.with_file_name(format!(".dropped-{}-{name}", std::process::id()));
-            fs::rename(&self.path, &aside)?;
-            fs::remove_dir_all(&aside)
-        };
-        erase().map_err(|error| Error::io("remove", self.path.display(), error))
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let aside = files::free_name(&self.path.with_file_name(".dropped"), &name);
+        fs::rename(&self.path, &aside).map_err(|error| Error::io("remove", self.path.display(), error))?;
+        fs::remove_dir_all(&aside).map_err(|error| {
+            Error::Other(format!(
+                "the session is gone, but not all of its contents: cannot remove {}: {error}; mend that and drop the \
+                 session again",
+                aside.display()
+            ))
+        })
     }
 }
