@@ -362,3 +362,18 @@ fn a_link_loop_is_a_link_like_any_other() {
         symlink("a", scratch.path("loop")).unwrap();
     });
 }
+
+#[test]
+fn only_untracked_files_with_the_names_of_stages_go_unseen() {
+    let name = ".turnback-0123456789abcdef";
+    let scratch = Scratch::with(&[(name, "tracked\n"), ("a", "1\n")]);
+    scratch.capture("m1");
+    let folder = ".turnback-fedcba9876543210";
+    scratch.call("c1", || {
+        scratch.write(name, "changed\n");
+        scratch.write(&format!("{folder}/inside"), "x\n");
+    });
+    assert!(!scratch.restore("m1").is_partial());
+    assert_eq!(scratch.read(name), "tracked\n");
+    assert!(!scratch.exists(folder));
+}

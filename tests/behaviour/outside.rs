@@ -252,3 +252,19 @@ fn an_edit_of_somebody_else_stays_theirs_when_the_boundary_that_saw_it_was_disca
     scratch.restore("m1");
     assert_eq!(scratch.read("a"), "person's\n");
 }
+
+#[test]
+fn what_the_session_left_in_a_folder_is_gone_where_somebody_put_the_file_back() {
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    scratch.capture("m1");
+    scratch.call("c1", || {
+        scratch.remove("a");
+        scratch.write("a/x", "2\n");
+    });
+    scratch.remove("a/x");
+    fs::remove_dir(scratch.path("a")).unwrap();
+    scratch.write("a", "1\n");
+    let receipt = scratch.restore("m1");
+    assert!(!receipt.is_partial(), "{receipt:?}");
+    assert_eq!(receipt.skipped.len(), 2);
+}

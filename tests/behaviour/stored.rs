@@ -374,3 +374,24 @@ fn state_can_live_elsewhere() {
     assert!(elsewhere.join(SESSION).join("blobs").join(hash("2\n")).exists());
     assert!(!scratch.exists(".harn"));
 }
+
+#[test]
+fn a_file_with_an_expanded_id_comes_back_as_it_was_on_disk() {
+    let id = |digit: &str| format!("$Id: {} $\n", digit.repeat(40));
+    let scratch = Scratch::with(&[("f.c", &id("1"))]);
+    scratch.write(".gitattributes", "*.c ident\n");
+    scratch.commit();
+    scratch.remove("f.c");
+    scratch.git(&["checkout", "-q", "--", "f.c"]);
+    let on_disk = scratch.read("f.c");
+    assert_ne!(on_disk, id("1"), "git expands it, to the same length");
+    assert_eq!(on_disk.len(), id("1").len());
+    // Older than the index, so that its stamps alone say that it is clean.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    scratch.write("other", "x\n");
+    scratch.git(&["add", "other"]);
+    scratch.capture("m1");
+    scratch.call("c1", || scratch.write("f.c", "changed\n"));
+    scratch.restore("m1");
+    assert_eq!(scratch.read("f.c"), on_disk);
+}

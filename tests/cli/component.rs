@@ -401,3 +401,20 @@ fn a_guest_cannot_name_a_session_that_leads_elsewhere() {
     done(&scratch, &Hostile { data: session.to_vec(), ..Hostile::importing(JOURNAL, &erase) });
     assert!(scratch.outside().join("victim/lock").exists());
 }
+
+#[test]
+fn a_guest_cannot_move_a_folder_away_by_asking_for_the_folder_that_is_there() {
+    let scratch = Scratch::with(&[("src/main.rs", "1\n")]);
+    scratch.capture("b");
+    let mut data = removal(DATA + 128, "src", b"");
+    // guard: a folder; to: a folder.
+    (data[8], data[64]) = (3, 3);
+    data.extend_from_slice(b"src");
+    let apply = format!(
+        "(call $apply (local.get $session) (local.get $session_length) (i64.const 0) (i32.const {DATA}) (i32.const 1) \
+         (i32.const 0) (i32.const 0) (i32.const {ANSWER}))"
+    );
+    done(&scratch, &Hostile { data, ..Hostile::importing(APPLY, &apply) });
+    assert_eq!(scratch.read("src/main.rs"), "1\n");
+    assert_eq!(scratch.tree().len(), 2, "{:?}", scratch.tree());
+}

@@ -8,14 +8,33 @@ use crate::program::{json, run};
 
 #[test]
 fn a_folder_that_has_a_sessions_name_is_not_taken_for_one() {
-    let scratch = Scratch::with(&[("state/src/main.rs", "1\n")]);
+    let scratch = Scratch::with(&[("a", "1\n")]);
+    let state = scratch.outside().join("state");
+    fs::create_dir_all(state.join("src")).unwrap();
+    fs::write(state.join("src/main.rs"), "1\n").unwrap();
     for command in ["drop --session src", "capture --session src --boundary b", "plan --session src --boundary b"] {
-        let words: Vec<&str> = ["--state-dir", "state"].into_iter().chain(command.split(' ')).collect();
+        let words: Vec<&str> = ["--state-dir", state.to_str().unwrap()].into_iter().chain(command.split(' ')).collect();
         let ran = run(&scratch.root(), &words);
         assert_eq!(ran.code, 3, "{ran:?}");
         assert!(ran.err.contains("is no state of turnback's"), "{ran:?}");
     }
-    assert_eq!(scratch.tree().len(), 3, "{:?}", scratch.tree());
+    assert_eq!(fs::read_dir(state.join("src")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_of_the_workspace_that_holds_something_is_no_state_folder() {
+    let scratch = Scratch::with(&[("src/main.rs", "1\n")]);
+    for folder in ["src", ".git", ".git/turnback"] {
+        let ran = run(&scratch.root(), &["--state-dir", folder, "capture", "--session", "refs", "--boundary", "b"]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.err.contains("a folder of its own"), "{ran:?}");
+    }
+    assert_eq!(scratch.tree().len(), 2);
+    assert!(!scratch.path(".git/turnback").exists());
+    for boundary in ["b1", "b2"] {
+        json(&scratch.root(), &["--state-dir", "state", "capture", "--session", "s", "--boundary", boundary]);
+    }
+    assert_eq!(scratch.git(&["status", "--short"]), "");
 }
 
 #[test]

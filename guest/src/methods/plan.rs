@@ -7,7 +7,7 @@ use crate::{
     ledger::{Attribution, Boundary, Ledger},
     plan::{Candidate, decide},
     ports::Host,
-    state::{Entry, Error, FileState, Irreversible, Observation, Target},
+    state::{Action, Entry, Error, FileState, Irreversible, Observation, Target},
 };
 
 /// What a restore would do.
@@ -111,7 +111,7 @@ fn decided<H: Host>(
             Observation::Blocked(_) if attribution.last == FileState::Absent && target == Target::Absent => {
                 Ok(FileState::Absent)
             }
-            Observation::Blocked(above) if is_made_way(&planned, &above) => Ok(FileState::Absent),
+            Observation::Blocked(above) if is_as_planned(&planned, &above) => Ok(FileState::Absent),
             Observation::Blocked(above) => Err(format!("the way to it meets a link or file at {above}")),
         };
         let permissions = attribution.permissions;
@@ -121,12 +121,12 @@ fn decided<H: Host>(
     Ok(planned)
 }
 
-/// Whether the plan puts a folder where something else stands. What is below a path comes after it.
-fn is_made_way(planned: &[Planned], path: &str) -> bool {
+/// Whether what stands at the path is the boundary's or the session's: then it is known that nothing is below it. What is
+/// below a path comes after it in a plan.
+fn is_as_planned(planned: &[Planned], path: &str) -> bool {
     let above = planned.binary_search_by(|planned| planned.entry.path.as_str().cmp(path)).ok();
-    above
-        .and_then(|at| planned.get(at))
-        .is_some_and(|above| above.entry.action.changes() && above.target == Target::Present(FileState::Directory))
+    let action = above.and_then(|at| planned.get(at)).map(|above| above.entry.action);
+    action.is_some_and(|action| action.changes() || action == Action::Skip)
 }
 
 fn candidate(path: String, attribution: Attribution, target: Target, found: Result<FileState, String>) -> Candidate {

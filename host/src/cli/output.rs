@@ -81,9 +81,14 @@ pub(super) fn printable(text: &str) -> String {
     for character in text.chars() {
         match u32::from(character).checked_sub(0x10_FF00) {
             Some(byte) => printable.push_str(&format!("\\x{byte:02x}")),
-            None if character.is_control() => printable.extend(character.escape_default()),
+            None if character.is_control() || is_invisible(character) => printable.extend(character.escape_default()),
             None => printable.push(character),
         }
     }
     printable
+}
+
+/// Characters without a width, and those that turn the direction of the text around them.
+fn is_invisible(character: char) -> bool {
+    matches!(u32::from(character), 0xAD | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF)
 }

@@ -7,12 +7,16 @@ use turnback::receipt::{Action, Entry, Irreversible};
 
 use super::output::printable;
 
+/// A longer path does not push the reasons of all the others aside.
+const WIDEST: usize = 60;
+
 /// The entries, one a line: action, path, reason.
 pub(super) fn entries<'e>(out: &mut dyn Write, entries: impl Iterator<Item = &'e Entry>) -> io::Result<()> {
     let rows: Vec<(Action, String, &str)> = entries
         .map(|entry| (entry.action, printable(&entry.path), entry.reason.as_deref().unwrap_or_default()))
         .collect();
-    let width = rows.iter().map(|(_, path, _)| path.chars().count()).max().unwrap_or_default();
+    let width = rows.iter().map(|(_, path, _)| path.chars().count()).filter(|width| *width <= WIDEST).max();
+    let width = width.unwrap_or_default();
     for (action, path, reason) in rows {
         let style = style(action);
         let line = format!("{path:width$}  {}", printable(reason));

@@ -2,8 +2,8 @@
 //!
 //! Invariant: "clean" is said only of a file whose bytes on disk are the blob's, not merely of one that git would not
 //! list as modified. git calls a file clean when a filter or a line-ending rule would make the blob of it; such a file's
-//! blob does not give the file back. So besides the stamps the sizes must agree, and no filter or encoding may apply: the
-//! other conversions (line endings, `$Id$`) always change the size.
+//! blob does not give the file back. So besides the stamps the sizes must agree, and no filter, encoding or
+//! `$Id$` may apply: the other conversions, of line endings, always change the size.
 
 use gix::{
     bstr::BStr,
@@ -15,7 +15,7 @@ use super::Scope;
 use crate::scan::{Kind, Scan, Stat};
 
 /// The attributes with which bytes may change and their number stay.
-const SAME_SIZE_CONVERSIONS: [&str; 2] = ["filter", "working-tree-encoding"];
+const SAME_SIZE_CONVERSIONS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 
 /// Judges tracked files, for one thread.
 pub(crate) struct Clean<'s> {

@@ -18,7 +18,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::step::rename_new;
+use super::step::{exchange, rename_new};
 
 const PREFIX: &[u8] = b".turnback-";
 const DIGITS: usize = 16;
@@ -72,6 +72,16 @@ impl<'s> Stage<'s> {
             }
             return Ok(stage);
         }
+    }
+
+    /// Gives the stage the name of a folder, and removes the folder, which must be empty: otherwise all is as it was.
+    pub(super) fn exchange_for_folder(&self, name: &[u8]) -> Result<(), Errno> {
+        exchange(self.folder, &self.name, name)?;
+        if let Err(errno) = fs::unlinkat(self.folder, &self.name, AtFlags::REMOVEDIR) {
+            exchange(self.folder, &self.name, name)?;
+            return Err(errno);
+        }
+        Ok(())
     }
 
     /// Gives the stage a name that nothing has.

@@ -174,9 +174,23 @@ impl Place<'_> {
         if *guard == FileState::Absent {
             return make().map(drop).map_err(failed);
         }
-        // Aside, not away: if the folder cannot be made, what stood there comes back.
+        // Made beside it, then exchanged: there is no moment at which nothing stands there.
         self.check(guard)?;
         let aside = stage::stage_name();
+        anchor::make_folder(self.folder, &aside, bits).map_err(failed)?;
+        match exchange(self.folder, &aside, self.name) {
+            Ok(()) => {
+                let _best_effort = fs::unlinkat(self.folder, &aside, AtFlags::empty());
+                return Ok(());
+            }
+            Err(errno) => {
+                let _best_effort = fs::unlinkat(self.folder, &aside, AtFlags::REMOVEDIR);
+                if !is_unsupported(errno) {
+                    return Err(failed(errno));
+                }
+            }
+        }
+        // Aside, not away: if the folder cannot be made, what stood there comes back.
         rename_new(self.folder, self.name, &aside).map_err(|errno| Stopped::failed("move it aside", errno))?;
         if let Err(errno) = make() {
             let _best_effort = rename_new(self.folder, &aside, self.name);
@@ -196,11 +210,20 @@ impl Place<'_> {
         let owner = displaced.filter(|_| matches!(step.guard, FileState::Regular(_))).map(|s| (s.st_uid, s.st_gid));
         let stage = Stage::make(self.folder, look, content, owner)
             .map_err(|error| Stopped::failed("write its content beside it", error))?;
-        if step.guard == FileState::Directory {
-            self.remove(&step.guard)?;
-        }
         match step.guard {
-            FileState::Absent | FileState::Directory => stage.publish_new(self.name).map_err(|errno| match errno {
+            FileState::Directory => {
+                self.check(&step.guard)?;
+                match stage.exchange_for_folder(self.name) {
+                    Ok(()) => Ok(()),
+                    Err(Errno::NOTEMPTY | Errno::EXIST) => Err(Stopped::Refused(not_empty())),
+                    Err(errno) if is_unsupported(errno) => {
+                        self.remove(&step.guard)?;
+                        stage.publish_new(self.name).map_err(|errno| Stopped::failed("give it its name", errno))
+                    }
+                    Err(errno) => Err(Stopped::failed("put it in place of the folder", errno)),
+                }
+            }
+            FileState::Absent => stage.publish_new(self.name).map_err(|errno| match errno {
                 Errno::EXIST => match self.check(&FileState::Absent) {
                     Err(stopped) => stopped,
                     Ok(_) => Stopped::failed("give it its name", errno),
@@ -226,10 +249,20 @@ fn not_empty() -> String {
     "the folder holds what the session did not make; it was left as it was".to_owned()
 }
 
+/// Exchanges what two names stand for, in one step.
+pub(super) fn exchange(folder: BorrowedFd<'_>, one: &[u8], other: &[u8]) -> Result<(), Errno> {
+    fs::renameat_with(folder, one, folder, other, RenameFlags::EXCHANGE)
+}
+
+/// Whether the system or the file system has no such call or flag.
+pub(super) fn is_unsupported(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+}
+
 /// Renames without ever replacing; where the system has no such flag, by a link that fails when the name is taken.
 pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &[u8], to: &[u8]) -> Result<(), Errno> {
     match fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+        Err(errno) if is_unsupported(errno) => {
             fs::linkat(folder, from, folder, to, AtFlags::empty())?;
             fs::unlinkat(folder, from, AtFlags::empty())
         }

@@ -194,7 +194,7 @@ fn list<'w>(walk: &Walk<'w>, job: Job<'w>, ignores: &mut Ignores<'_>, found: &mu
                 return Vec::new();
             }
         };
-        if matches!(name, b"." | b"..") || is_stage_name(name) {
+        if matches!(name, b"." | b"..") {
             continue;
         }
         if name == b".git" {
@@ -219,6 +219,9 @@ fn list<'w>(walk: &Walk<'w>, job: Job<'w>, ignores: &mut Ignores<'_>, found: &mu
             continue;
         }
         let is_tracked = if is_folder { tracked.has_below(name) } else { tracked.has(name) };
+        if !is_folder && !is_tracked && is_stage_name(name) {
+            continue;
+        }
         if !is_tracked {
             let below = join(&path, name);
             match ignores.matches(&below, is_folder) {

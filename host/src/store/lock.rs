@@ -31,7 +31,7 @@ pub(super) fn make_lock(path: &Path) -> io::Result<Guard> {
 /// Waits for the lock file at `path`; `None` when it is gone.
 pub(super) fn lock_file(path: &Path) -> io::Result<Option<Guard>> {
     loop {
-        let opened = OpenOptions::new().read(true).write(true).custom_flags(NO_FOLLOW).open(path);
+        let opened = OpenOptions::new().read(true).custom_flags(NO_FOLLOW).open(path);
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,

@@ -17,6 +17,9 @@ use crate::model::Error;
 /// Where state lives below the workspace root.
 const IN_TREE: [&str; 3] = [".harn", "state", "checkpoints"];
 
+/// Keeps all that is beside it out of git's sight.
+const IGNORE_ALL: &[u8] = b"*\n";
+
 /// Where the scan of the last look is, among the numbered ones.
 const LAST_LOOK: &str = "last";
 
@@ -66,6 +69,18 @@ impl StateDir {
                 "the state folder must not be the workspace, nor hold it; name a folder of its own",
             ));
         }
+        if path.components().any(|component| component.as_os_str() == ".git") {
+            return Err(io::Error::other("the state folder must not be in a .git; name a folder of its own"));
+        }
+        // Scans leave it out as a whole: what else is in it would go unseen.
+        let has_ours = fs::read(path.join(".gitignore")).is_ok_and(|ignore| ignore == IGNORE_ALL);
+        if !in_tree
+            && path.starts_with(root)
+            && !has_ours
+            && fs::read_dir(&path).is_ok_and(|mut names| names.next().is_some())
+        {
+            return Err(io::Error::other("a state folder below the root must be a folder of its own, empty at first"));
+        }
         let below_root = path.strip_prefix(root).ok().map(|path| path.as_os_str().as_bytes().to_vec());
         Ok(StateDir { path, below_root, in_tree, root: root.to_owned() })
     }
@@ -107,11 +122,11 @@ impl StateDir {
     pub(crate) fn make(&self, id: &SessionId) -> Result<(Session, Guard), Error> {
         self.check()?;
         let made = || -> io::Result<(PathBuf, Guard)> {
-            let is_ours = self.in_tree || !self.path.exists();
+            let is_ours = self.below_root.is_some() || !self.path.exists();
             files::make_folder(&self.path)?;
             let ignore = self.path.join(".gitignore");
             if is_ours && !ignore.exists() {
-                files::write_whole(&ignore, b"*\n")?;
+                files::write_whole(&ignore, IGNORE_ALL)?;
             }
             let fresh = files::make_fresh_folder(&self.path.join(".new"))?;
             let held = make_lock(&fresh.join("lock"))?;
