@@ -30,8 +30,7 @@ impl Repository {
             Options::default()
                 .permissions(Permissions { env, ..Permissions::default() })
                 .bail_if_untrusted(true)
-                // git does not check the index's own checksum on reading either; it costs as much as the reading.
-                .config_overrides(["core.useReplaceRefs=false", "index.skipHash=true"])
+                .config_overrides(["core.useReplaceRefs=false"])
         };
         let mapping = Mapping { full: options(), reduced: options() };
         let inner = ThreadSafeRepository::discover_opts(root, Default::default(), mapping)
