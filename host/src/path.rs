@@ -159,6 +159,11 @@ pub fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
     path
 }
 
+/// The folder of the path and the name in it, where the root's own path is empty.
+pub fn split_last(path: &[u8]) -> (&[u8], &[u8]) {
+    path.rfind_byte(b'/').map_or((&[], path), |slash| (&path[..slash], &path[slash + 1..]))
+}
+
 /// The path itself and every folder above it, the root left out, nearest first.
 pub fn with_ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::successors(Some(path), |path| path.rfind_byte(b'/').map(|slash| &path[..slash]))

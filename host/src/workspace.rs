@@ -52,17 +52,16 @@ impl Workspace {
     /// Keeps a scan from before a call in the session's state; answers its number. What changed since the last look was
     /// changed by somebody else, and is read now: later nobody could tell it from what the call does.
     pub(crate) fn save_scan(&self, session: &Session, scan: &mut Scan) -> Result<u64, Error> {
-        let mut bytes = scan::encode(scan);
-        if let Some(last) =
-            session.read_last_look().filter(|last| !scan::have_same_entries(last, &bytes) || scan::knows(last))
-            && let Some(last) = scan::decode(&last)
-        {
-            self.progress.enter(Phase::Comparing);
-            scan.know(&last, scan::contents_of_changed(&self.root, &last, scan));
-            self.progress.enter(Phase::Idle);
-            bytes = scan::encode(scan);
+        let body = scan::Body::of(scan);
+        let Some(last) = session.read_last_look() else { return session.write_scan(&body.sealed()) };
+        if body.is_that_of(&last) {
+            return session.keep_last_look();
         }
-        session.write_scan(&bytes)
+        let Some(last) = scan::decode(&last) else { return session.write_scan(&body.sealed()) };
+        self.progress.enter(Phase::Comparing);
+        scan.know(&last, scan::contents_of_changed(&self.root, &last, scan));
+        self.progress.enter(Phase::Idle);
+        session.write_scan(&scan::Body::of(scan).sealed())
     }
 
     /// What differs between a kept scan and one in memory, which becomes the last look.
@@ -82,7 +81,7 @@ impl Workspace {
         let known = difference.changes.iter().filter(seen).map(|change| (change.path.clone(), change.after)).collect();
         now.know(&before, known);
         self.progress.enter(Phase::Idle);
-        session.write_last_look(&scan::encode(now))?;
+        session.write_last_look(&scan::Body::of(now).sealed())?;
         Ok(difference)
     }
 
@@ -102,7 +101,7 @@ impl Workspace {
         let blobs = session.blobs();
         let (manifest, held) = take(&self.root, scope, scan, &blobs, previous.as_ref(), &self.progress)?;
         session.write_boundary(key, &manifest.to_bytes())?;
-        session.write_last_look(&scan::encode(scan))?;
+        session.write_last_look(&scan::Body::of(scan).sealed())?;
         Ok(held)
     }
 

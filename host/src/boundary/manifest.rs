@@ -11,7 +11,7 @@ use minicbor::{Decode, Encode};
 use crate::{
     model::{Digest, FileState, RegularFile},
     path::join,
-    scan::{Hidden, Kind, Listing, Scan, Stat},
+    scan::{Hidden, Kind, Scan, Stat},
 };
 
 const MAGIC: &[u8] = b"turnback boundary 1\n";
@@ -74,11 +74,11 @@ impl Bits {
         let every = || {
             scan.listings
                 .iter()
-                .flat_map(|Listing { path, entries }| entries.iter().map(move |entry| (path, &entry.name, entry.stat)))
+                .flat_map(|listing| listing.entries().map(move |(name, stat)| (&listing.path, name, stat)))
         };
         let mut counts: [HashMap<u16, usize>; 3] = Default::default();
         for (_, _, stat) in every() {
-            if let Some(class) = class(&stat) {
+            if let Some(class) = class(stat) {
                 *counts[class].entry(stat.permissions & 0o777).or_default() += 1;
             }
         }

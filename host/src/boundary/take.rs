@@ -75,9 +75,9 @@ pub(crate) fn take(
 fn files(scan: &Scan) -> Vec<(Vec<u8>, Stat)> {
     scan.listings
         .iter()
-        .flat_map(|listing| listing.entries.iter().map(move |entry| (listing, entry)))
-        .filter(|(_, entry)| entry.stat.kind != Kind::Directory)
-        .map(|(listing, entry)| (join(&listing.path, &entry.name), entry.stat))
+        .flat_map(|listing| listing.entries().map(move |(name, stat)| (listing, name, stat)))
+        .filter(|(_, _, stat)| stat.kind != Kind::Directory)
+        .map(|(listing, name, stat)| (join(&listing.path, name), *stat))
         .collect()
 }
 

@@ -36,7 +36,7 @@ pub(super) fn run(turnback: &Runtime, arguments: &RunArguments, output: &Output)
     let session = &arguments.session.session;
     let call = arguments.call.clone().unwrap_or_else(made_up);
     // Before the call begins: from then on it must be ended.
-    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP]).map_err(Failure::Signals)?;
+    let signals = Signals::new(ours_to_pass_on()).map_err(Failure::Signals)?;
     turnback.call_begin(session, &call)?;
     let status = run_command(arguments, signals);
     let ended = turnback
@@ -65,6 +65,15 @@ pub(super) fn run(turnback: &Runtime, arguments: &RunArguments, output: &Output)
 fn made_up() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros());
     format!("run-{now}-{}", std::process::id())
+}
+
+/// The signals that would end us. One that we were started to ignore, by `nohup` for example, is the command's to ignore
+/// too: a handler would undo that.
+fn ours_to_pass_on() -> Vec<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let is_ignored = |signal: i32| ignored.unwrap_or(0) >> (signal - 1) & 1 == 1;
+    [SIGINT, SIGQUIT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal)).collect()
 }
 
 /// Runs the command and waits for it. Signals that would end us go to it.

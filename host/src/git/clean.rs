@@ -101,7 +101,7 @@ impl<'s> Clean<'s> {
 pub(crate) fn has_attributes(scope: &Scope, scan: &Scan) -> bool {
     const NAME: &[u8] = b".gitattributes";
     let repository = scope.local();
-    let on_disk = || scan.listings.iter().any(|l| l.entries.binary_search_by(|e| (*e.name).cmp(NAME)).is_ok());
+    let on_disk = || scan.listings.iter().any(|listing| listing.stat(NAME).is_some());
     let in_index = || scope.index().entries().iter().any(|entry| entry.path(scope.index()).ends_with(NAME));
     let local = || repository.common_dir().join("info/attributes").exists();
     let global = || repository.attribute_global_paths().map_or(true, |paths| paths.iter().any(|path| path.exists()));

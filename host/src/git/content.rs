@@ -11,6 +11,7 @@ use gix::{
 };
 
 use super::blob_id;
+use crate::path::split_last;
 
 /// What a tree has at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl Trees {
 
     /// What the tree has at the path.
     pub(crate) fn look_up(&mut self, path: &[u8]) -> Result<InTree, String> {
-        let (parent, name) = path.rfind_byte(b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
+        let (parent, name) = split_last(path);
         let Some(folder) = self.folder(parent)? else { return Ok(InTree::Nothing) };
         Ok(match folder.get(name.as_bstr()).map(|(mode, id)| (mode.kind(), *id)) {
             None => InTree::Nothing,

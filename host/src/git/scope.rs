@@ -98,9 +98,23 @@ impl<'s> Tracked<'s> {
     }
 
     /// Whether the name itself is tracked, as a file, a link or a submodule.
-    pub(crate) fn has(&self, name: &[u8]) -> bool {
+    fn has(&self, name: &[u8]) -> bool {
         let at = self.entries.partition_point(|entry| self.rest(entry) < name);
         self.entries.get(at).is_some_and(|entry| self.rest(entry) == name)
+    }
+
+    /// Like [`Tracked::has`], for names in ascending order: what sorts before the name is left behind.
+    pub(crate) fn next_is(&mut self, name: &[u8]) -> bool {
+        let before = |entry: &gix::index::Entry| self.rest(entry) < name;
+        // Mostly the next entry is the one; where it is not, steps that double find it.
+        let mut near = 1;
+        while self.entries.get(near - 1).is_some_and(before) {
+            near *= 2;
+        }
+        let within = &self.entries[..near.min(self.entries.len())];
+        let at = within.partition_point(before);
+        self.entries = &self.entries[at..];
+        self.entries.first().is_some_and(|entry| self.rest(entry) == name)
     }
 
     /// Whether something below the folder of that name is tracked, or the folder itself as a submodule.

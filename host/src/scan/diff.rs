@@ -5,7 +5,7 @@
 
 use std::{cmp::Ordering, os::fd::AsFd};
 
-use super::{Kind, Scan, Stat, Why, observe};
+use super::{Kind, Listing, Scan, Stat, Why, observe};
 use crate::{
     anchor::{self, Root, Way},
     model::{Change, ChangeKind, Difference, FileState, Observation, Prior},
@@ -43,27 +43,30 @@ fn differing(before: &Scan, now: &Scan) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (a, b) in merged(&before.listings, &now.listings, |a, b| a.path.cmp(&b.path)) {
         let Some(folder) = a.or(b).map(|listing| &listing.path) else { continue };
-        let (a, b) = (a.map_or(&[][..], |a| &a.entries), b.map_or(&[][..], |b| &b.entries));
-        for (a, b) in merged(a, b, |a, b| a.name.cmp(&b.name)) {
-            let (before, now) = (a.map(|entry| entry.stat), b.map(|entry| entry.stat));
+        for (a, b) in merged(entries(a), entries(b), |(a, _), (b, _)| a.cmp(b)) {
+            let (before, now) = (a.map(|(_, stat)| *stat), b.map(|(_, stat)| *stat));
             let is_folder = |stat: Option<Stat>| stat.is_some_and(|stat| stat.kind == Kind::Directory);
             if before == now || (is_folder(before) && is_folder(now)) {
                 continue;
             }
-            let Some(name) = a.or(b).map(|entry| &entry.name) else { continue };
+            let Some((name, _)) = a.or(b) else { continue };
             pairs.push(Pair { path: join(folder, name), before, now });
         }
     }
     pairs
 }
 
+fn entries(listing: Option<&Listing>) -> impl Iterator<Item = (&[u8], &Stat)> {
+    listing.into_iter().flat_map(Listing::entries)
+}
+
 /// The elements of two sorted lists, those that are equal by `compare` together.
-fn merged<'l, T>(
-    a: &'l [T],
-    b: &'l [T],
+fn merged<T>(
+    a: impl IntoIterator<Item = T>,
+    b: impl IntoIterator<Item = T>,
     compare: impl Fn(&T, &T) -> Ordering,
-) -> impl Iterator<Item = (Option<&'l T>, Option<&'l T>)> {
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+) -> impl Iterator<Item = (Option<T>, Option<T>)> {
+    let (mut a, mut b) = (a.into_iter().peekable(), b.into_iter().peekable());
     std::iter::from_fn(move || {
         let order = match (a.peek(), b.peek()) {
             (None, None) => return None,
@@ -186,6 +189,6 @@ fn on_disk(root: &Root, path: &[u8]) -> Result<Option<Stat>, String> {
 fn is_empty(scan: &Scan, path: &[u8]) -> bool {
     let below = [path, b"/"].concat();
     let first = scan.hidden.partition_point(|hidden| hidden.path.as_slice() < below.as_slice());
-    scan.listing(path).is_none_or(|listing| listing.entries.is_empty())
+    scan.listing(path).is_none_or(Listing::is_empty)
         && scan.hidden.get(first).is_none_or(|hidden| !hidden.path.starts_with(&below))
 }

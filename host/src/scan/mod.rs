@@ -8,12 +8,16 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `stat` | what identifies a file to a scan |
+//! | `listing` | one folder as a scan saw it |
+//! | `names` | the names in a folder |
 //! | `walk` | the parallel walk |
 //! | `diff` | what differs between two scans |
 //! | `observe` | what stands at a path now, with its content's digest |
 //! | `saved` | a scan on disk: from before a call in flight, and of the last look |
 
 mod diff;
+mod listing;
+mod names;
 mod observe;
 mod saved;
 mod stat;
@@ -21,12 +25,16 @@ mod walk;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{model::FileState, path::with_ancestors};
+use crate::{
+    model::FileState,
+    path::{split_last, with_ancestors},
+};
 
 pub(crate) use self::{
     diff::{contents_of_changed, difference},
+    listing::Listing,
     observe::{ReadFailure, content_of, digest, observe, observe_all, open_regular, read_settled},
-    saved::{decode, encode, have_same_entries, knows},
+    saved::{Body, decode},
     stat::{Kind, Stat},
     walk::{Walk, walk},
 };
@@ -48,21 +56,6 @@ pub(crate) struct Scan {
     pub errors: u64,
     /// How long it took.
     pub elapsed: Duration,
-}
-
-/// One folder.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Listing {
-    pub(crate) path: Vec<u8>,
-    /// Sorted by name.
-    pub(crate) entries: Vec<Entry>,
-}
-
-/// One name in a folder.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) name: Box<[u8]>,
-    pub(crate) stat: Stat,
 }
 
 /// A path whose content was read when the scan was saved.
@@ -154,10 +147,7 @@ impl Scan {
 
     /// What was seen at the path.
     pub(crate) fn stat(&self, path: &[u8]) -> Option<&Stat> {
-        let slash = path.iter().rposition(|&byte| byte == b'/');
-        let (parent, name) = slash.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
-        let listing = self.listing(parent)?;
-        let at = listing.entries.binary_search_by(|entry| (*entry.name).cmp(name)).ok()?;
-        listing.entries.get(at).map(|entry| &entry.stat)
+        let (parent, name) = split_last(path);
+        self.listing(parent)?.stat(name)
     }
 }

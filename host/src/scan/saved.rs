@@ -1,8 +1,8 @@
 //! A scan on disk: from before a call in flight, and of the last look at the workspace.
 //!
 //! ```text
-//! "turnback scan 1\n"
-//! started_ns i64 · files u64 · errors u64 · length of the listings u64
+//! "turnback scan 2\n"
+//! started_ns i64 · files u64 · errors u64
 //! listings u32, then each: path · entries u32, then each: name · kind u8 · permissions u16 · size u64 ·
 //!                          mtime_ns i64 · ctime_ns i64 · inode u64 · device u64
 //! one CBOR item: hidden, the list of (path, why), and known, the list of (path, state)
@@ -13,46 +13,73 @@
 
 use std::time::Duration;
 
-use super::{Entry, Hidden, Kind, Known, Listing, Scan, Stat};
+use super::{Hidden, Kind, Known, Listing, Scan, Stat};
 
-const MAGIC: &[u8; 16] = b"turnback scan 1\n";
+const MAGIC: &[u8; 16] = b"turnback scan 2\n";
 const DIGEST: usize = 32;
+/// A stat.
+const STAT: usize = 1 + 2 + 5 * 8;
 /// A length, an empty name and a stat.
-const SMALLEST_ENTRY: usize = 4 + 1 + 2 + 5 * 8;
-/// Where the listings begin.
-const LISTINGS: usize = MAGIC.len() + 4 * 8;
+const SMALLEST_ENTRY: usize = 4 + STAT;
+/// Where the time is, and where what comes after it begins.
+const STARTED: usize = MAGIC.len();
+const FILES: usize = STARTED + 8;
 
-/// The scan as it is saved.
-pub(crate) fn encode(scan: &Scan) -> Vec<u8> {
-    let entries: usize = scan.listings.iter().map(|listing| listing.entries.len()).sum();
-    let mut out = Vec::with_capacity(128 + entries * 80);
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&scan.started_ns.to_le_bytes());
-    out.extend_from_slice(&scan.files.to_le_bytes());
-    out.extend_from_slice(&scan.errors.to_le_bytes());
-    out.extend_from_slice(&0_u64.to_le_bytes());
-    put_count(&mut out, scan.listings.len());
-    for listing in &scan.listings {
-        put_bytes(&mut out, &listing.path);
-        put_count(&mut out, listing.entries.len());
-        for Entry { name, stat } in &listing.entries {
-            put_bytes(&mut out, name);
-            out.push(stat.kind as u8);
-            out.extend_from_slice(&stat.permissions.to_le_bytes());
-            out.extend_from_slice(&stat.size.to_le_bytes());
-            out.extend_from_slice(&stat.mtime_ns.to_le_bytes());
-            out.extend_from_slice(&stat.ctime_ns.to_le_bytes());
-            out.extend_from_slice(&stat.inode.to_le_bytes());
-            out.extend_from_slice(&stat.device.to_le_bytes());
+/// A scan as it is saved, but for the digest at its end.
+pub(crate) struct Body(Vec<u8>);
+
+impl Body {
+    pub(crate) fn of(scan: &Scan) -> Self {
+        let entries: usize = scan.listings.iter().map(Listing::len).sum();
+        let mut out = Vec::with_capacity(128 + entries * 80 + DIGEST);
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&scan.started_ns.to_le_bytes());
+        out.extend_from_slice(&scan.files.to_le_bytes());
+        out.extend_from_slice(&scan.errors.to_le_bytes());
+        put_count(&mut out, scan.listings.len());
+        for listing in &scan.listings {
+            put_bytes(&mut out, &listing.path);
+            put_count(&mut out, listing.len());
+            for (name, stat) in listing.entries() {
+                put_bytes(&mut out, name);
+                out.extend_from_slice(&stat_out(stat));
+            }
         }
+        // A Vec as writer cannot fail.
+        let _infallible = minicbor::encode((&scan.hidden, &scan.known), &mut out);
+        Body(out)
     }
-    let length = (out.len() - LISTINGS) as u64;
-    out[LISTINGS - 8..LISTINGS].copy_from_slice(&length.to_le_bytes());
-    // A Vec as writer cannot fail.
-    let _infallible = minicbor::encode((&scan.hidden, &scan.known), &mut out);
-    let digest = blake3::hash(&out);
-    out.extend_from_slice(digest.as_bytes());
+
+    /// Whether a saved scan is whole, and saw and knows the same at another time.
+    pub(crate) fn is_that_of(&self, saved: &[u8]) -> bool {
+        whole(saved).is_some_and(|body| body[..STARTED] == self.0[..STARTED] && body[FILES..] == self.0[FILES..])
+    }
+
+    /// The scan as it is saved.
+    pub(crate) fn sealed(self) -> Vec<u8> {
+        let Body(mut out) = self;
+        let digest = blake3::hash(&out);
+        out.extend_from_slice(digest.as_bytes());
+        out
+    }
+}
+
+fn stat_out(stat: &Stat) -> [u8; STAT] {
+    let mut out = [0; STAT];
+    out[0] = stat.kind as u8;
+    out[1..3].copy_from_slice(&stat.permissions.to_le_bytes());
+    out[3..11].copy_from_slice(&stat.size.to_le_bytes());
+    out[11..19].copy_from_slice(&stat.mtime_ns.to_le_bytes());
+    out[19..27].copy_from_slice(&stat.ctime_ns.to_le_bytes());
+    out[27..35].copy_from_slice(&stat.inode.to_le_bytes());
+    out[35..].copy_from_slice(&stat.device.to_le_bytes());
     out
+}
+
+/// What a saved scan holds before its digest; `None` when the two do not fit.
+fn whole(saved: &[u8]) -> Option<&[u8]> {
+    let (body, digest) = saved.split_at_checked(saved.len().checked_sub(DIGEST)?)?;
+    (body.len() >= FILES && blake3::hash(body).as_bytes() == digest).then_some(body)
 }
 
 fn put_count(out: &mut Vec<u8>, count: usize) {
@@ -66,11 +93,7 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Reads a saved scan; `None` when it is damaged or of another format.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Scan> {
-    let (body, digest) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
-    if blake3::hash(body).as_bytes() != digest {
-        return None;
-    }
-    let mut reader = Reader(body.strip_prefix(MAGIC)?);
+    let mut reader = Reader(whole(bytes)?.strip_prefix(MAGIC)?);
     let mut scan = Scan {
         started_ns: i64::from_le_bytes(reader.array()?),
         files: u64::from_le_bytes(reader.array()?),
@@ -78,39 +101,17 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Scan> {
         elapsed: Duration::ZERO,
         ..Scan::default()
     };
-    let _length: [u8; 8] = reader.array()?;
     for _ in 0..reader.count()? {
         let path = reader.bytes()?.to_vec();
         let count = reader.count()?;
-        let mut entries = Vec::with_capacity(count.min(reader.0.len() / SMALLEST_ENTRY));
+        let mut listing = Listing::with_capacity(path, count.min(reader.0.len() / SMALLEST_ENTRY), 0);
         for _ in 0..count {
-            entries.push(reader.entry()?);
+            listing.push(reader.bytes()?, reader.stat()?);
         }
-        scan.listings.push(Listing { path, entries });
+        scan.listings.push(listing);
     }
     (scan.hidden, scan.known) = minicbor::decode::<(Vec<Hidden>, Vec<Known>)>(reader.0).ok()?;
     Some(scan)
-}
-
-/// Whether a scan, as it is saved, knows contents; damage counts as knowing, so that it is found.
-pub(crate) fn knows(bytes: &[u8]) -> bool {
-    let tail = || {
-        let length = u64::from_le_bytes(*bytes.get(LISTINGS - 8..)?.first_chunk()?);
-        let tail =
-            bytes.get(LISTINGS..)?.get(usize::try_from(length).ok()?..bytes.len().checked_sub(LISTINGS + DIGEST)?)?;
-        minicbor::decode::<(Vec<Hidden>, Vec<Known>)>(tail).ok()
-    };
-    tail().is_none_or(|(_, known)| !known.is_empty())
-}
-
-/// Whether two scans, as they are saved, saw the same names with the same stats. Quicker than reading them; damage makes
-/// them differ.
-pub(crate) fn have_same_entries(a: &[u8], b: &[u8]) -> bool {
-    fn listings(bytes: &[u8]) -> Option<&[u8]> {
-        let length = u64::from_le_bytes(*bytes.get(LISTINGS - 8..)?.first_chunk()?);
-        bytes.get(LISTINGS..)?.get(..usize::try_from(length).ok()?)
-    }
-    listings(a).is_some_and(|listings_of_a| Some(listings_of_a) == listings(b))
 }
 
 struct Reader<'b>(&'b [u8]);
@@ -133,13 +134,12 @@ impl<'b> Reader<'b> {
         Some(head)
     }
 
-    fn entry(&mut self) -> Option<Entry> {
-        let name = self.bytes()?.into();
+    fn stat(&mut self) -> Option<Stat> {
         let [kind] = self.array()?;
         let kind = [Kind::File, Kind::Symlink, Kind::Directory, Kind::Special]
             .into_iter()
             .find(|&known| known as u8 == kind)?;
-        let stat = Stat {
+        Some(Stat {
             kind,
             permissions: u16::from_le_bytes(self.array()?),
             size: u64::from_le_bytes(self.array()?),
@@ -147,8 +147,7 @@ impl<'b> Reader<'b> {
             ctime_ns: i64::from_le_bytes(self.array()?),
             inode: u64::from_le_bytes(self.array()?),
             device: u64::from_le_bytes(self.array()?),
-        };
-        Some(Entry { name, stat })
+        })
     }
 }
 
@@ -156,6 +155,10 @@ impl<'b> Reader<'b> {
 mod tests {
     use super::*;
     use crate::scan::Why;
+
+    fn encode(scan: &Scan) -> Vec<u8> {
+        Body::of(scan).sealed()
+    }
 
     fn sample() -> Scan {
         let stat = Stat {
@@ -167,11 +170,10 @@ mod tests {
             inode: 7,
             device: 8,
         };
+        let mut listing = Listing::with_capacity(Vec::new(), 1, 2);
+        listing.push(b"a\xff", stat);
         Scan {
-            listings: vec![
-                Listing { path: Vec::new(), entries: vec![Entry { name: b"a\xff".as_slice().into(), stat }] },
-                Listing { path: b"d".to_vec(), entries: Vec::new() },
-            ],
+            listings: vec![listing, Listing::with_capacity(b"d".to_vec(), 0, 0)],
             hidden: vec![Hidden { path: b"x".to_vec(), why: Why::Unreadable("no".into()) }],
             known: vec![Known { path: b"a\xff".to_vec(), state: crate::model::FileState::Directory }],
             started_ns: 5,
@@ -191,14 +193,21 @@ mod tests {
     }
 
     #[test]
-    fn scans_have_the_same_entries_whenever_they_were_taken() {
-        let (scan, mut later, mut other) = (sample(), sample(), sample());
+    fn a_scan_is_the_same_whenever_it_was_taken_and_differs_by_anything_else() {
+        let (scan, mut later, mut other, mut unknowing) = (sample(), sample(), sample(), sample());
         later.started_ns += 1;
-        later.known.clear();
-        other.listings[0].entries[0].stat.ctime_ns -= 1;
-        assert!(have_same_entries(&encode(&scan), &encode(&later)));
-        assert!(!have_same_entries(&encode(&scan), &encode(&other)));
-        assert!(!have_same_entries(&encode(&scan), b"turnback scan 1\n"));
+        other.listings.pop();
+        unknowing.known.clear();
+        let saved = encode(&scan);
+        assert!(Body::of(&later).is_that_of(&saved));
+        assert!(!Body::of(&other).is_that_of(&saved));
+        assert!(!Body::of(&unknowing).is_that_of(&saved));
+        for at in 0..saved.len() {
+            let mut damaged = saved.clone();
+            damaged[at] ^= 1;
+            assert!(!Body::of(&later).is_that_of(&damaged), "byte {at}");
+            assert!(!Body::of(&later).is_that_of(&saved[..at]), "cut at {at}");
+        }
     }
 
     #[test]

@@ -11,11 +11,11 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, statat},
+    fs::{AtFlags, statat},
     io::Errno,
 };
 
-use super::{Entry, Hidden, Kind, Listing, Scan, Stat, Why};
+use super::{Hidden, Kind, Listing, Scan, Stat, Why, names::Names};
 use crate::{
     anchor::{Root, open_folder},
     git::{Ignores, Scope},
@@ -81,14 +81,14 @@ struct Job<'w> {
 /// An open folder.
 enum Handle<'w> {
     Root(BorrowedFd<'w>),
-    Listed(Dir),
+    Listed(OwnedFd),
 }
 
 impl Handle<'_> {
     fn open(&self, name: &[u8]) -> Result<OwnedFd, Errno> {
         match self {
             Handle::Root(root) => open_folder(*root, name),
-            Handle::Listed(dir) => open_folder(dir.fd()?, name),
+            Handle::Listed(folder) => open_folder(folder.as_fd(), name),
         }
     }
 }
@@ -165,65 +165,62 @@ impl Found {
 fn work<'w>(walk: &Walk<'w>, queue: &Queue<'w>) -> Found {
     let mut found = Found::default();
     let mut ignores = Ignores::new(walk.scope);
+    let mut names = Names::default();
     while let Some(job) = queue.next() {
         // The others wait for what this one finds: they must hear of its end even if it panics.
         let mut working = Working { queue, children: Vec::new() };
-        working.children = list(walk, job, &mut ignores, &mut found);
+        working.children = list(walk, job, &mut names, &mut ignores, &mut found);
     }
     found
 }
 
 /// Lists one folder; answers the folders in it.
-fn list<'w>(walk: &Walk<'w>, job: Job<'w>, ignores: &mut Ignores<'_>, found: &mut Found) -> Vec<Job<'w>> {
+fn list<'w>(
+    walk: &Walk<'w>,
+    job: Job<'w>,
+    names: &mut Names,
+    ignores: &mut Ignores<'_>,
+    found: &mut Found,
+) -> Vec<Job<'w>> {
     let Job { parent, name, path } = job;
-    let mut dir = match parent.open(&name).and_then(Dir::new) {
-        Ok(dir) => dir,
+    let folder = match parent.open(&name).and_then(|folder| names.read(&folder).map(|()| folder)) {
+        Ok(folder) => folder,
         Err(errno) => {
             found.hide(path, unreadable(errno));
             return Vec::new();
         }
     };
-    let tracked = walk.scope.folder(&path);
-    let mut entries: Vec<Entry> = Vec::new();
+    drop(parent);
+    let mut tracked = walk.scope.folder(&path);
+    let mut listing = Listing::with_capacity(path, names.count(), names.bytes());
     let mut folders: Vec<Vec<u8>> = Vec::new();
-    while let Some(next) = dir.read() {
-        let name = match &next {
-            Ok(entry) => entry.file_name().to_bytes(),
-            Err(errno) => {
-                found.hide(path, unreadable(*errno));
-                return Vec::new();
-            }
-        };
-        if matches!(name, b"." | b"..") {
-            continue;
-        }
+    for name in names.sorted() {
         if name == b".git" {
-            if !path.is_empty() && walk.scope.is_repository(&path) {
-                found.hide(path, Why::Repository);
+            if !listing.path.is_empty() && walk.scope.is_repository(&listing.path) {
+                found.hide(listing.path, Why::Repository);
                 return Vec::new();
             }
             continue;
         }
-        let stat = dir.fd().and_then(|handle| statat(handle, name, AtFlags::SYMLINK_NOFOLLOW));
-        let stat = match stat {
+        let stat = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Stat::from(&stat),
             Err(errno) => {
-                found.hide(join(&path, name), unreadable(errno));
+                found.hide(join(&listing.path, name), unreadable(errno));
                 continue;
             }
         };
         let is_folder = stat.kind == Kind::Directory;
         // A folder's stamps move with the names in it, ignored ones too; what is in it is looked at anyway.
         let stat = if is_folder { stat.without_stamps() } else { stat };
-        if is_folder && walk.state.is_some_and(|state| state == join(&path, name)) {
+        if is_folder && walk.state.is_some_and(|state| state == join(&listing.path, name)) {
             continue;
         }
-        let is_tracked = if is_folder { tracked.has_below(name) } else { tracked.has(name) };
+        let is_tracked = if is_folder { tracked.has_below(name) } else { tracked.next_is(name) };
         if !is_folder && !is_tracked && is_stage_name(name) {
             continue;
         }
         if !is_tracked {
-            let below = join(&path, name);
+            let below = join(&listing.path, name);
             match ignores.matches(&below, is_folder) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -239,18 +236,18 @@ fn list<'w>(walk: &Walk<'w>, job: Job<'w>, ignores: &mut Ignores<'_>, found: &mu
         } else {
             found.files += 1;
         }
-        entries.push(Entry { name: name.into(), stat });
+        listing.push(name, stat);
     }
-    walk.progress.advance(entries.len());
-    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    walk.progress.advance(listing.len());
     let children = if folders.is_empty() {
         Vec::new()
     } else {
-        let handle = Arc::new(Handle::Listed(dir));
-        let job = |name: Vec<u8>| Job { parent: Arc::clone(&handle), path: join(&path, &name), name: name.into() };
+        let handle = Arc::new(Handle::Listed(folder));
+        let job =
+            |name: Vec<u8>| Job { parent: Arc::clone(&handle), path: join(&listing.path, &name), name: name.into() };
         folders.into_iter().map(job).collect()
     };
-    found.listings.push(Listing { path, entries });
+    found.listings.push(listing);
     children
 }
 

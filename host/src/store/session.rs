@@ -274,17 +274,30 @@ impl Session {
 
     /// Keeps a scan; answers its number.
     pub(crate) fn write_scan(&self, bytes: &[u8]) -> Result<u64, Error> {
+        self.with_free_scan(|path| files::write_whole(path, bytes))
+    }
+
+    /// Keeps the scan of the last look under a number too, and answers that.
+    pub(crate) fn keep_last_look(&self) -> Result<u64, Error> {
+        let last = self.path.join("scans").join(LAST_LOOK);
+        self.with_free_scan(|path| {
+            // What is written whole is never written again, so two names may share it. Not every file system can.
+            fs::hard_link(&last, path).or_else(|_| files::write_whole(path, &files::read(&last)?))
+        })
+    }
+
+    fn with_free_scan(&self, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<u64, Error> {
         let folder = self.path.join("scans");
-        let write = || -> io::Result<u64> {
+        let kept = || -> io::Result<u64> {
             files::make_folder(&folder)?;
             let taken = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<u64>().ok();
             let id = fs::read_dir(&folder)?.filter_map(taken).max();
             let id = id.map_or(Some(0), |newest| newest.checked_add(1));
             let id = id.ok_or_else(|| io::Error::other("the numbers of scans are used up; drop the session"))?;
-            files::write_whole(&folder.join(id.to_string()), bytes)?;
+            write(&folder.join(id.to_string()))?;
             Ok(id)
         };
-        write().map_err(|error| Error::io("keep the scan in", folder.display(), error))
+        kept().map_err(|error| Error::io("keep the scan in", folder.display(), error))
     }
 
     /// A kept scan; `None` when there is none under that number.
