@@ -174,7 +174,10 @@ impl Ledger {
             None => Ok(()),
             Some(call) => {
                 let (state, advice) = match call.progress {
-                    Progress::Open { .. } => ("has begun and not ended", "end it first"),
+                    Progress::Open { .. } => (
+                        "has begun and not ended",
+                        "end it first; capture, plan and restore end it when asked to close open calls",
+                    ),
                     Progress::Ended(_) => ("has ended", "give the next one another id"),
                 };
                 let detail = format!("call '{id}' of session '{session_id}' {state}; {advice}");
@@ -190,7 +193,10 @@ impl Ledger {
             Some(Progress::Ended(_)) => "has ended already",
             None => "has not begun",
         };
-        Err(Error::unavailable("unknown_call", format!("call '{id}' of session '{session_id}' {why}")))
+        Err(Error::unavailable(
+            "unknown_call",
+            format!("call '{id}' of session '{session_id}' {why}; nothing was attributed"),
+        ))
     }
 
     /// The calls that have begun and not ended, oldest first, with their saved scans.

@@ -1,4 +1,5 @@
-//! What a scan could not see is refused. The superuser sees everything, so these run the program as nobody.
+//! What a scan could not see is refused. The superuser sees everything, so where the tests run as it these run the
+//! program as nobody.
 
 use std::{
     fs,
@@ -11,26 +12,40 @@ use serde_json::{Value, json};
 
 const NOBODY: u32 = 65534;
 
-/// A repository of nobody's, and the program where nobody may run it.
+/// A repository of somebody who is not the superuser, and the program where they may run it.
 struct Nobody {
     folder: tempfile::TempDir,
+    is: User,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum User {
+    /// Whoever runs the tests.
+    Ourselves,
+    /// Another than the superuser, who runs the tests.
+    Other,
 }
 
 impl Nobody {
     /// `None`, after saying so, where the tests cannot become nobody.
     fn new(test: &str, files: &[(&str, &str)]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let root = fs::metadata(folder.path()).unwrap().uid() == 0;
-        let setpriv = Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
-        if !root || !setpriv {
-            eprintln!("skipped: {test} (needs the superuser and setpriv)");
+        let setpriv = || Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
+        let is = if fs::metadata(folder.path()).unwrap().uid() != 0 {
+            User::Ourselves
+        } else if setpriv() {
+            User::Other
+        } else {
+            eprintln!("skipped: {test} (the superuser needs setpriv for it)");
             return None;
-        }
+        };
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::copy(turnback_tests::program(), folder.path().join("turnback")).unwrap();
         fs::create_dir(folder.path().join("w")).unwrap();
-        chown(folder.path().join("w"), Some(NOBODY), Some(NOBODY)).unwrap();
-        let nobody = Nobody { folder };
+        if is == User::Other {
+            chown(folder.path().join("w"), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let nobody = Nobody { folder, is };
         nobody.run("git", &["init", "-q", "."]);
         for (path, content) in files {
             nobody.shell(&format!("mkdir -p \"$(dirname {path})\"; printf '{content}' >{path}"));
@@ -44,9 +59,15 @@ impl Nobody {
     }
 
     fn run(&self, program: impl AsRef<Path>, arguments: &[&str]) -> (i32, String) {
-        let output = Command::new("setpriv")
-            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-            .arg(program.as_ref())
+        let mut command = match self.is {
+            User::Ourselves => Command::new(program.as_ref()),
+            User::Other => {
+                let mut command = Command::new("setpriv");
+                command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(program.as_ref());
+                command
+            }
+        };
+        let output = command
             .args(arguments)
             .current_dir(self.path(""))
             .env("GIT_CONFIG_GLOBAL", "/dev/null")

@@ -186,7 +186,7 @@ fn a_call_that_cannot_be_ended_fails_even_though_the_command_succeeded() {
     let scratch = captured();
     let ran = sh(&scratch, "rm .harn/state/checkpoints/s/scans/*");
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.err.contains("state_damaged"), "{}", ran.err);
+    assert!(ran.err.contains("the command ran") && ran.err.contains("state_damaged"), "{}", ran.err);
     // The command's own failure says more than ours, which is still told.
     json(&scratch.root(), &["drop", "--session", "s"]);
     json(&scratch.root(), &["capture", "--session", "s", "--boundary", "b"]);
@@ -271,6 +271,23 @@ fn signals_are_handled_in_the_command_as_if_it_had_been_started_alone() {
     let alone = std::process::Command::new("cat").arg("/proc/self/status").output().unwrap();
     assert_eq!(signals(&ran.out), signals(&String::from_utf8(alone.stdout).unwrap()));
     assert_eq!(signals(&ran.out).len(), 4, "{}", ran.out);
+}
+
+#[test]
+fn a_signal_that_was_ignored_from_the_start_is_ignored_by_the_command_too() {
+    let scratch = captured();
+    let program = turnback_tests::program();
+    for ignored in ["HUP", "INT", "QUIT", "TERM"] {
+        let script =
+            format!("trap '' {ignored}; exec {} run --session s -- grep SigIgn /proc/self/status", program.display());
+        let ignoring = |script: &str| {
+            let output = std::process::Command::new("sh").args(["-c", script]).current_dir(scratch.root()).output();
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        };
+        let alone = format!("trap '' {ignored}; exec grep SigIgn /proc/self/status");
+        assert_eq!(ignoring(&script), ignoring(&alone), "{ignored}");
+        assert_ne!(ignoring(&script), ignoring("exec grep SigIgn /proc/self/status"), "{ignored}");
+    }
 }
 
 #[test]

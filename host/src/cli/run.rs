@@ -15,7 +15,7 @@ use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
     iterator::Signals,
 };
-use turnback::Runtime;
+use turnback::{MethodError, Runtime, receipt::Unavailable};
 
 use super::{
     Ended, RunArguments, call,
@@ -41,7 +41,7 @@ pub(super) fn run(turnback: &Runtime, arguments: &RunArguments, output: &Output)
     let status = run_command(arguments, signals);
     let ended = turnback
         .call_end(session, &call, arguments.effect.side_effect)
-        .map_err(Failure::from)
+        .map_err(|error| Failure::from(after_the_command(error)))
         .and_then(|receipt| output.beside(&receipt, call::changes));
     let exit = match status {
         Ok(status) => Exit::Of(code(status)),
@@ -65,6 +65,17 @@ pub(super) fn run(turnback: &Runtime, arguments: &RunArguments, output: &Output)
 fn made_up() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros());
     format!("run-{now}-{}", std::process::id())
+}
+
+/// Says what a status alone would not: that the command has run all the same.
+fn after_the_command(mut error: MethodError) -> MethodError {
+    if let MethodError::Unavailable(Unavailable { detail: text, .. })
+    | MethodError::Failed(text)
+    | MethodError::Component(text) = &mut error
+    {
+        *text = format!("the command ran, but what it changed was not attributed: {text}");
+    }
+    error
 }
 
 /// The signals that would end us. One that we were started to ignore, by `nohup` for example, is the command's to ignore
