@@ -4,23 +4,13 @@
 
 use std::{fs, path::Path};
 
-use turnback_tests::Scratch;
+use turnback_tests::{Draw, Scratch};
 
 /// Few names, some below others, so that kinds follow each other at one path.
 const PATHS: [&str; 9] = ["a", "a/b", "a/b/c", "d", "d/e", "d-e", "d.e", "f", "g/h/i/j"];
 
-/// A small generator: the histories need to be many and the same each time, not random.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-
-    fn path(&mut self) -> &'static str {
-        PATHS[self.below(PATHS.len())]
-    }
+fn draw_path(draw: &mut Draw) -> &'static str {
+    draw.one_of(&PATHS)
 }
 
 fn clear(path: &Path) {
@@ -45,7 +35,7 @@ fn make_room(scratch: &Scratch, path: &str) {
 
 /// One thing that a tool may do to a workspace.
 fn act(scratch: &Scratch, draw: &mut Draw, number: usize) {
-    let path = draw.path();
+    let path = draw_path(draw);
     let at = scratch.path(path);
     let is_file = at.symlink_metadata().is_ok_and(|stat| stat.is_file());
     match draw.below(9) {
@@ -64,7 +54,7 @@ fn act(scratch: &Scratch, draw: &mut Draw, number: usize) {
             fs::create_dir(&at).unwrap();
         }
         6 => {
-            let to = draw.path();
+            let to = draw_path(draw);
             if at.symlink_metadata().is_ok() && !to.starts_with(path) && !path.starts_with(to) {
                 make_room(scratch, to);
                 if at.symlink_metadata().is_ok() {

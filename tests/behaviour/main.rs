@@ -6,6 +6,7 @@ mod histories;
 mod incomplete;
 mod kinds;
 mod limits;
+mod listing;
 mod methods;
 mod modes;
 mod outside;

@@ -38,6 +38,42 @@ fn the_repositorys_own_exclude_file_is_an_ignore_file() {
 }
 
 #[test]
+fn a_nearer_rule_lets_in_what_the_repositorys_own_exclude_file_ignores() {
+    let scratch = Scratch::with(&[(".gitignore", "!kept\n"), ("a", "1\n")]);
+    fs::write(scratch.path(".git/info/exclude"), "*\n").unwrap();
+    scratch.capture("m1");
+    let ended = scratch.call("c1", || {
+        scratch.write("kept", "2\n");
+        scratch.write("other", "2\n");
+        scratch.write("folder/kept", "2\n");
+    });
+    assert_eq!(kinds(&ended), [("kept", ChangeKind::Created)]);
+}
+
+#[test]
+fn a_carriage_return_at_the_end_of_a_file_of_rules_is_no_part_of_the_last_one() {
+    let scratch = Scratch::with(&[(".gitignore", "x\r\n*.log\r"), ("a", "1\n")]);
+    scratch.capture("m1");
+    let ended = scratch.call("c1", || ["x", "y.log", "z"].into_iter().for_each(|path| scratch.write(path, "2\n")));
+    assert_eq!(kinds(&ended), [("z", ChangeKind::Created)]);
+}
+
+#[test]
+fn rules_that_are_tracked_and_not_checked_out_hold_and_those_that_were_deleted_do_not() {
+    let scratch = Scratch::with(&[("sparse/.gitignore", "*.log\n"), ("gone/.gitignore", "*.log\n"), ("a", "1\n")]);
+    scratch.git(&["update-index", "--skip-worktree", "sparse/.gitignore"]);
+    scratch.remove("sparse/.gitignore");
+    scratch.remove("gone/.gitignore");
+    scratch.capture("m1");
+    let ended = scratch.call("c1", || {
+        scratch.write("sparse/x.log", "2\n");
+        scratch.write("gone/x.log", "2\n");
+    });
+    assert_eq!(kinds(&ended), [("gone/x.log", ChangeKind::Created)]);
+    assert_eq!(scratch.git(&["ls-files", "-o", "--exclude-standard", "sparse", "gone"]), "gone/x.log\n");
+}
+
+#[test]
 fn a_call_that_edits_the_ignore_file_does_not_make_an_old_ignored_file_its_own() {
     let scratch = Scratch::with(&[(".gitignore", "*.log\ncache/\n"), ("a", "1\n")]);
     scratch.write("old.log", "precious\n");

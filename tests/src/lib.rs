@@ -179,6 +179,22 @@ impl Default for Scratch {
     }
 }
 
+/// A small generator: what is drawn needs to be much and the same each time, not random. A failure names the seed.
+pub struct Draw(pub u64);
+
+impl Draw {
+    /// A number below the limit.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % limit
+    }
+
+    /// One of these.
+    pub fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+}
+
 /// Opens Turnback on a folder.
 pub fn open(root: &Path) -> Runtime {
     Runtime::open(root, Options::default()).expect("the embedded component")

@@ -4,6 +4,7 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `discover` | from a folder to its repository, or the reason why there is none |
+//! | `ignores` | what git ignores |
 //! | `scope` | what git tracks and ignores, for a scan |
 //! | `clean` | whether a tracked file's bytes are those of its blob |
 //! | `tree` | the tree of the index |
@@ -12,6 +13,7 @@
 mod clean;
 mod content;
 mod discover;
+mod ignores;
 mod scope;
 mod tree;
 
@@ -19,6 +21,7 @@ pub(crate) use self::{
     clean::{Clean, blob_id, has_attributes},
     content::{InTree, Trees},
     discover::Repository,
-    scope::{Ignores, Scope},
+    ignores::{Asked, Ignores, Listed, ReadRules},
+    scope::Scope,
     tree::write_tree,
 };

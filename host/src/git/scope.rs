@@ -2,15 +2,15 @@
 //!
 //! Invariant: what the index lists is in scope, whatever a rule says; rules decide on the rest only.
 
-use std::{io, os::unix::ffi::OsStrExt, path::PathBuf};
-
-use gix::{
-    ThreadSafeRepository,
-    bstr::{BStr, ByteSlice},
-    index::entry::Mode,
-    worktree::stack::state::ignore::Source,
+use std::{
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
+use gix::{ThreadSafeRepository, bstr::ByteSlice};
+
+use super::Ignores;
 use crate::{model::Error, path::join};
 
 /// The index and the rules of one moment.
@@ -44,6 +44,21 @@ impl Scope {
         self.repository.to_thread_local()
     }
 
+    /// The rules that hold for the workspace root itself.
+    pub(crate) fn ignores(&self) -> Arc<Ignores> {
+        Ignores::over_root(self)
+    }
+
+    /// The worktree's top.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// The workspace root's path below it.
+    pub(super) fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
     /// The path as the index has it.
     pub(crate) fn in_index(&self, path: &[u8]) -> Vec<u8> {
         join_prefix(&self.prefix, path)
@@ -74,9 +89,7 @@ impl Scope {
     }
 
     pub(super) fn root_is_ignored(&self) -> bool {
-        !self.prefix.is_empty()
-            && self.folder(b"").entries.is_empty()
-            && Ignores::new(self).matches(b"", true).unwrap_or(false)
+        !self.prefix.is_empty() && self.folder(b"").entries.is_empty() && self.ignores().ignore_all()
     }
 }
 
@@ -123,37 +136,5 @@ impl<'s> Tracked<'s> {
         let slashed = [name, b"/"].concat();
         let at = self.entries.partition_point(|entry| self.rest(entry) < slashed.as_slice());
         self.entries.get(at).is_some_and(|entry| self.rest(entry).starts_with(&slashed)) || self.has(name)
-    }
-}
-
-/// The ignore rules, for one thread. They are read when the first untracked path asks for them, and each `.gitignore`
-/// when the first path of its folder does.
-pub(crate) struct Ignores<'s> {
-    scope: &'s Scope,
-    rules: Option<(gix::Repository, gix::worktree::Stack)>,
-}
-
-impl<'s> Ignores<'s> {
-    pub(crate) fn new(scope: &'s Scope) -> Self {
-        Ignores { scope, rules: None }
-    }
-
-    /// Whether a rule ignores the path or a folder above it.
-    pub(crate) fn matches(&mut self, path: &[u8], is_folder: bool) -> io::Result<bool> {
-        let path = self.scope.in_index(path);
-        let (repository, stack) = match &mut self.rules {
-            Some(rules) => rules,
-            None => {
-                let repository = self.scope.local();
-                let stack = repository
-                    .excludes(&self.scope.index, None, Source::WorktreeThenIdMappingIfNotSkipped)
-                    .map_err(io::Error::other)?
-                    .detach();
-                self.rules.insert((repository, stack))
-            }
-        };
-        let mode = if is_folder { Mode::DIR } else { Mode::FILE };
-        let platform = stack.at_entry(BStr::new(&path), Some(mode), &repository.objects)?;
-        Ok(platform.is_excluded())
     }
 }

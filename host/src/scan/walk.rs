@@ -18,7 +18,7 @@ use rustix::{
 use super::{Hidden, Kind, Listing, Scan, Stat, Why, names::Names};
 use crate::{
     anchor::{Root, open_folder},
-    git::{Ignores, Scope},
+    git::{Asked, Ignores, Listed, ReadRules, Scope},
     parallel,
     path::join,
     progress::Progress,
@@ -42,7 +42,7 @@ pub(crate) fn walk(walk: &Walk<'_>) -> Scan {
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |elapsed| i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
     let root = Arc::new(Handle::Root(walk.root.as_fd()));
-    let first = Job { parent: root, name: b".".as_slice().into(), path: Vec::new() };
+    let first = Job { parent: root, name: b".".as_slice().into(), path: Vec::new(), ignores: walk.scope.ignores() };
     let queue = Queue { state: Mutex::new(State { jobs: vec![first], working: 0 }), changed: Condvar::new() };
 
     let mut found: Vec<Found> = thread::scope(|scope| {
@@ -76,6 +76,8 @@ struct Job<'w> {
     parent: Arc<Handle<'w>>,
     name: Box<[u8]>,
     path: Vec<u8>,
+    /// The rules that hold where the folder is.
+    ignores: Arc<Ignores>,
 }
 
 /// An open folder.
@@ -164,25 +166,18 @@ impl Found {
 
 fn work<'w>(walk: &Walk<'w>, queue: &Queue<'w>) -> Found {
     let mut found = Found::default();
-    let mut ignores = Ignores::new(walk.scope);
     let mut names = Names::default();
     while let Some(job) = queue.next() {
         // The others wait for what this one finds: they must hear of its end even if it panics.
         let mut working = Working { queue, children: Vec::new() };
-        working.children = list(walk, job, &mut names, &mut ignores, &mut found);
+        working.children = list(walk, job, &mut names, &mut found);
     }
     found
 }
 
 /// Lists one folder; answers the folders in it.
-fn list<'w>(
-    walk: &Walk<'w>,
-    job: Job<'w>,
-    names: &mut Names,
-    ignores: &mut Ignores<'_>,
-    found: &mut Found,
-) -> Vec<Job<'w>> {
-    let Job { parent, name, path } = job;
+fn list<'w>(walk: &Walk<'w>, job: Job<'w>, names: &mut Names, found: &mut Found) -> Vec<Job<'w>> {
+    let Job { parent, name, path, ignores } = job;
     let folder = match parent.open(&name).and_then(|folder| names.read(&folder).map(|()| folder)) {
         Ok(folder) => folder,
         Err(errno) => {
@@ -191,9 +186,13 @@ fn list<'w>(
         }
     };
     drop(parent);
+    let (ignores, rules) = ignores.within(walk.scope, folder.as_fd(), &path, Listed::among(names.sorted()));
+    if rules == ReadRules::NotAll {
+        found.errors += 1;
+    }
     let mut tracked = walk.scope.folder(&path);
     let mut listing = Listing::with_capacity(path, names.count(), names.bytes());
-    let mut folders: Vec<Vec<u8>> = Vec::new();
+    let mut folders: Vec<(Vec<u8>, Arc<Ignores>)> = Vec::new();
     for name in names.sorted() {
         if name == b".git" {
             if !listing.path.is_empty() && walk.scope.is_repository(&listing.path) {
@@ -219,20 +218,15 @@ fn list<'w>(
         if !is_folder && !is_tracked && is_stage_name(name) {
             continue;
         }
-        if !is_tracked {
-            let below = join(&listing.path, name);
-            match ignores.matches(&below, is_folder) {
-                Ok(false) => {}
-                Ok(true) => {
-                    found.hide(below, Why::Ignored);
-                    continue;
-                }
-                // Git warns of rules that it cannot read, and goes on without them.
-                Err(_) => found.errors += 1,
-            }
+        // What is tracked is looked at in any case, but what is beside it in an ignored folder is not.
+        let asked = if is_folder { Asked::Folder } else { Asked::File };
+        let is_ignored = (is_folder || !is_tracked) && ignores.matches(walk.scope, &join(&listing.path, name), asked);
+        if is_ignored && !is_tracked {
+            found.hide(join(&listing.path, name), Why::Ignored);
+            continue;
         }
         if is_folder {
-            folders.push(name.to_vec());
+            folders.push((name.to_vec(), if is_ignored { ignores.ignoring_all() } else { Arc::clone(&ignores) }));
         } else {
             found.files += 1;
         }
@@ -243,8 +237,10 @@ fn list<'w>(
         Vec::new()
     } else {
         let handle = Arc::new(Handle::Listed(folder));
-        let job =
-            |name: Vec<u8>| Job { parent: Arc::clone(&handle), path: join(&listing.path, &name), name: name.into() };
+        let job = |(name, ignores): (Vec<u8>, Arc<Ignores>)| {
+            let path = join(&listing.path, &name);
+            Job { parent: Arc::clone(&handle), path, name: name.into(), ignores }
+        };
         folders.into_iter().map(job).collect()
     };
     found.listings.push(listing);
