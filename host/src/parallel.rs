@@ -6,6 +6,8 @@ use std::{
     thread,
 };
 
+use crate::progress::Progress;
+
 /// More threads than this only wait for each other in the kernel's directory locks.
 const MAX_THREADS: usize = 8;
 /// Fewer items than this are not worth a thread.
@@ -16,16 +18,22 @@ pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
-/// `work` of each item, in the items' order. Each thread makes one `context` and keeps it.
+/// `work` of each item, in the items' order, counting each that is done. Each thread makes one `context` and keeps it.
 pub(crate) fn map<T: Sync, R: Send, C>(
     items: &[T],
+    progress: &Progress,
     context: impl Fn() -> C + Sync,
     work: impl Fn(&mut C, &T) -> R + Sync,
 ) -> Vec<R> {
+    let counted = |context: &mut C, item: &T| {
+        let result = work(context, item);
+        progress.advance(1);
+        result
+    };
     let threads = threads().min(items.len() / MIN_ITEMS_PER_THREAD + 1);
     if threads == 1 {
         let mut context = context();
-        return items.iter().map(|item| work(&mut context, item)).collect();
+        return items.iter().map(|item| counted(&mut context, item)).collect();
     }
     let next = AtomicUsize::new(0);
     let run = || {
@@ -34,7 +42,7 @@ pub(crate) fn map<T: Sync, R: Send, C>(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { return results };
-            results.push((at, work(&mut context, item)));
+            results.push((at, counted(&mut context, item)));
         }
     };
     let mut results: Vec<(usize, R)> = thread::scope(|scope| {

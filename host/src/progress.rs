@@ -33,7 +33,15 @@ impl Progress {
         (phase, self.done.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn enter(&self, phase: Phase) {
+    /// Does the work as a phase, however it ends.
+    pub(crate) fn during<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
+        self.enter(phase);
+        let done = work();
+        self.enter(Phase::Idle);
+        done
+    }
+
+    fn enter(&self, phase: Phase) {
         self.done.store(0, Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
     }

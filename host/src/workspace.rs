@@ -42,10 +42,9 @@ impl Workspace {
     /// Looks at the whole workspace.
     pub(crate) fn scan(&self) -> Result<(Scan, Scope), Error> {
         let scope = self.repository.scope()?;
-        self.progress.enter(Phase::Scanning);
-        let scan =
-            walk(&Walk { root: &self.root, scope: &scope, state: self.state.below_root(), progress: &self.progress });
-        self.progress.enter(Phase::Idle);
+        let looked_at =
+            Walk { root: &self.root, scope: &scope, state: self.state.below_root(), progress: &self.progress };
+        let scan = self.progress.during(Phase::Scanning, || walk(&looked_at));
         Ok((scan, scope))
     }
 
@@ -58,9 +57,9 @@ impl Workspace {
             return session.keep_last_look();
         }
         let Some(last) = scan::decode(&last) else { return session.write_scan(&body.sealed()) };
-        self.progress.enter(Phase::Comparing);
-        scan.know(&last, scan::contents_of_changed(&self.root, &last, scan));
-        self.progress.enter(Phase::Idle);
+        let progress = &self.progress;
+        let read = progress.during(Phase::Comparing, || scan::contents_of_changed(&self.root, &last, scan, progress));
+        scan.know(&last, read);
         session.write_scan(&scan::Body::of(scan).sealed())
     }
 
@@ -75,22 +74,19 @@ impl Workspace {
         };
         let bytes = session.read_scan(before)?.ok_or_else(|| damaged("is missing"))?;
         let before = scan::decode(&bytes).ok_or_else(|| damaged("is damaged"))?;
-        self.progress.enter(Phase::Comparing);
-        let difference = scan::difference(&self.root, &before, now);
+        let progress = &self.progress;
+        let difference = progress.during(Phase::Comparing, || scan::difference(&self.root, &before, now, progress));
         let seen = |change: &&Change| change.incomplete.is_none() && change.after.digest().is_some();
         let known = difference.changes.iter().filter(seen).map(|change| (change.path.clone(), change.after)).collect();
         now.know(&before, known);
-        self.progress.enter(Phase::Idle);
         session.write_last_look(&scan::Body::of(now).sealed())?;
         Ok(difference)
     }
 
     /// What stands at each path now.
     pub(crate) fn observe(&self, paths: &[WorkPath]) -> Vec<Observation> {
-        self.progress.enter(Phase::Comparing);
-        let found = scan::observe_all(&self.root, paths);
-        self.progress.enter(Phase::Idle);
-        found
+        let progress = &self.progress;
+        progress.during(Phase::Comparing, || scan::observe_all(&self.root, paths, progress))
     }
 
     /// Records a boundary under a number that is free.
@@ -99,7 +95,9 @@ impl Workspace {
         let previous = key.checked_sub(1).and_then(|key| session.read_boundary(key).ok().flatten());
         let previous = previous.as_deref().and_then(Manifest::from_bytes);
         let blobs = session.blobs();
-        let (manifest, held) = take(&self.root, scope, scan, &blobs, previous.as_ref(), &self.progress)?;
+        let progress = &self.progress;
+        let (manifest, held) =
+            progress.during(Phase::Storing, || take(&self.root, scope, scan, &blobs, previous.as_ref(), progress))?;
         session.write_boundary(key, &manifest.to_bytes())?;
         session.write_last_look(&scan::Body::of(scan).sealed())?;
         Ok(held)
@@ -108,10 +106,8 @@ impl Workspace {
     /// What a boundary holds for each path.
     pub(crate) fn targets(&self, session: &Session, key: u64, paths: &[Vec<u8>]) -> Result<Vec<Target>, Error> {
         let boundary = HeldBoundary::open(&self.repository, session, key)?;
-        self.progress.enter(Phase::Comparing);
-        let targets = boundary.targets(&self.repository, paths);
-        self.progress.enter(Phase::Idle);
-        Ok(targets)
+        let progress = &self.progress;
+        Ok(progress.during(Phase::Comparing, || boundary.targets(&self.repository, paths, progress)))
     }
 
     /// Changes the workspace.
@@ -135,6 +131,6 @@ impl Workspace {
             state: self.state.below_root(),
             progress: &self.progress,
         };
-        Ok(apply(&restorer, steps, made))
+        Ok(self.progress.during(Phase::Restoring, || apply(&restorer, steps, made)))
     }
 }

@@ -254,6 +254,26 @@ fn a_file_behind_a_filter_of_equal_length_comes_back_as_it_was_on_disk() {
 }
 
 #[test]
+fn a_filter_that_is_named_above_the_root_alone_is_minded_too() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "filter.swap.clean", "tr a b"]);
+    scratch.git(&["config", "filter.swap.smudge", "tr b a"]);
+    scratch.write("sub/f.x", "aaaa\n");
+    scratch.write(".gitattributes", "*.x filter=swap\n");
+    // Old enough for the index's stamps to be believed.
+    let file = fs::File::options().write(true).open(scratch.path("sub/f.x")).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60)).unwrap();
+    scratch.git(&["add", "sub"]);
+    let turnback = turnback_tests::open(&scratch.path("sub"));
+    turnback.capture(SESSION, "m1", InFlight::Refuse).unwrap();
+    turnback.call_begin(SESSION, "c1").unwrap();
+    scratch.write("sub/f.x", "cccc\n");
+    turnback.call_end(SESSION, "c1", None).unwrap();
+    turnback.restore(SESSION, "m1", None, InFlight::Refuse).unwrap();
+    assert_eq!(scratch.read("sub/f.x"), "aaaa\n");
+}
+
+#[test]
 fn no_filter_of_the_repository_is_run() {
     let scratch = Scratch::with(&[("a.x", "1\n"), (".gitattributes", "*.x filter=spy\n")]);
     let spy = scratch.outside().join("ran");

@@ -62,6 +62,14 @@ pub(crate) fn command<A: AsRef<OsStr>>(folder: &Path, arguments: &[A]) -> Comman
     command
 }
 
+/// A process that is yet to be started and heeds the signals that end one, also where these tests were started to ignore
+/// them, in the background for example.
+pub(crate) fn heeding_signals(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(program);
+    command
+}
+
 /// Runs a command of the program with `--json`; it must succeed.
 pub(crate) fn json(folder: &Path, arguments: &[&str]) -> Value {
     let mut all = vec!["--json"];

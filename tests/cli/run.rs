@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use turnback_tests::Scratch;
 
-use super::program::{Ran, command, each, everything, json, run, wait_for};
+use super::program::{Ran, command, each, everything, heeding_signals, json, run, wait_for};
 
 const PLAN: &[&str] = &["plan", "--session", "s", "--boundary", "b"];
 
@@ -28,7 +28,9 @@ fn sh(scratch: &Scratch, script: &str) -> Ran {
 
 /// Starts a script as a call, apart from any terminal.
 fn start(scratch: &Scratch, script: &str) -> Child {
-    command(&scratch.root(), &["run", "--session", "s", "--call", "c", "--", "sh", "-c", script])
+    heeding_signals(turnback_tests::program())
+        .current_dir(scratch.root())
+        .args(["run", "--session", "s", "--call", "c", "--", "sh", "-c", script])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -218,7 +220,9 @@ fn an_interrupt_right_after_the_call_began_ends_it_too() {
     for attempt in 0..60 {
         let before = length();
         let call = format!("c{attempt}");
-        let mut child = command(&scratch.root(), &["run", "--session", "s", "--call", &call, "--", "sleep", "60"])
+        let mut child = heeding_signals(turnback_tests::program())
+            .current_dir(scratch.root())
+            .args(["run", "--session", "s", "--call", &call, "--", "sleep", "60"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -281,7 +285,7 @@ fn a_signal_that_was_ignored_from_the_start_is_ignored_by_the_command_too() {
         let script =
             format!("trap '' {ignored}; exec {} run --session s -- grep SigIgn /proc/self/status", program.display());
         let ignoring = |script: &str| {
-            let output = std::process::Command::new("sh").args(["-c", script]).current_dir(scratch.root()).output();
+            let output = heeding_signals("sh").args(["-c", script]).current_dir(scratch.root()).output();
             String::from_utf8(output.unwrap().stdout).unwrap()
         };
         let alone = format!("trap '' {ignored}; exec grep SigIgn /proc/self/status");

@@ -7,19 +7,20 @@ use std::{
 
 use turnback_tests::{Scratch, program};
 
-use super::program::{each, json, run, wait_for};
+use super::program::{each, heeding_signals, json, run, wait_for};
 
 /// Runs a line of shell on a terminal of its own, in which `$T` is the program; what it typed goes there, once `ready`
 /// has been made. `None`, with the test's name printed, where there is no `script`.
 fn on_terminal(test: &str, scratch: &Scratch, line: &str, typed: Option<&[u8]>) -> Option<String> {
-    let mut command = Command::new("script");
+    let mut command = heeding_signals("script");
     command.args(["-qec", line, "/dev/null"]).current_dir(scratch.root()).env("T", program()).env("TERM", "xterm");
     command.env_remove("NO_COLOR").env("SHELL", "/bin/sh");
     let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let Ok(mut child) = spawned else {
+    if Command::new("script").arg("--version").output().is_err() {
         println!("{test}: skipped, there is no script(1)");
         return None;
-    };
+    }
+    let mut child = spawned.unwrap();
     let mut keyboard = child.stdin.take().unwrap();
     if let Some(typed) = typed {
         wait_for(&scratch.outside().join("ready"));

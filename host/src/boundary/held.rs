@@ -8,6 +8,7 @@ use crate::{
     model::{Digest, Error, FileState, RegularFile, Target},
     parallel,
     path::{join, with_ancestors},
+    progress::Progress,
     scan::hidden_over,
     store::{Blobs, Session},
 };
@@ -38,8 +39,8 @@ impl HeldBoundary {
     }
 
     /// What the boundary holds for each path, in the order asked.
-    pub(crate) fn targets(&self, repository: &Repository, paths: &[Vec<u8>]) -> Vec<Target> {
-        parallel::map(paths, || self.trees(repository), |trees, path| self.target(trees, path))
+    pub(crate) fn targets(&self, repository: &Repository, paths: &[Vec<u8>], progress: &Progress) -> Vec<Target> {
+        parallel::map(paths, progress, || self.trees(repository), |trees, path| self.target(trees, path))
     }
 
     /// A way into the tree, for one thread.

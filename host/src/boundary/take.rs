@@ -11,11 +11,11 @@ use rustix::fs::readlinkat;
 use super::manifest::{Bits, HeldFile, Manifest, Named, Path, Source};
 use crate::{
     anchor::{Root, Way},
-    git::{Clean, Scope, blob_id, has_attributes, write_tree},
+    git::{Attributes, Clean, Scope, blob_id, write_tree},
     model::{Digest, Error, Held},
     parallel,
     path::{WorkPath, join, with_ancestors},
-    progress::{Phase, Progress},
+    progress::Progress,
     scan::{self, Hidden, Kind, ReadFailure, Scan, Stat},
     store::Blobs,
 };
@@ -35,13 +35,13 @@ pub(crate) fn take(
     let store_error = |error: io::Error| Error::io("keep contents in", blobs.folder().display(), error);
     blobs.prepare().map_err(store_error)?;
     let tree = write_tree(scope)?.to_string();
-    progress.enter(Phase::Storing);
 
     let files = files(scan);
-    let attributes = has_attributes(scope, scan);
-    let taker = Taker { root, blobs, previous, progress };
+    let attributes = Attributes::of(scope, scan);
+    let taker = Taker { root, blobs, previous };
     let taken = parallel::map(
         &files,
+        progress,
         || Clean::new(scope, attributes),
         |clean, (path, stat)| taker.file(clean, scope, path, stat),
     );
@@ -67,7 +67,6 @@ pub(crate) fn take(
     manifest.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     manifest.unrestorable.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     held.unrestorable_files = manifest.unrestorable.len() as u64;
-    progress.enter(Phase::Idle);
     Ok((manifest, held))
 }
 
@@ -134,12 +133,10 @@ struct Taker<'t> {
     root: &'t Root,
     blobs: &'t Blobs,
     previous: Option<&'t Manifest>,
-    progress: &'t Progress,
 }
 
 impl Taker<'_> {
     fn file(&self, clean: &mut Clean<'_>, scope: &Scope, path: &[u8], stat: &Stat) -> io::Result<Taken> {
-        self.progress.advance(1);
         if stat.kind == Kind::Special {
             return Ok(Taken::Not("it is a FIFO, socket or device".to_owned()));
         }

@@ -5,6 +5,8 @@
 //! blob does not give the file back. So besides the stamps the sizes must agree, and no filter, encoding or
 //! `$Id$` may apply: the other conversions, of line endings, always change the size.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
 use gix::{
     bstr::BStr,
     index::entry::{Flags, Mode, Stage},
@@ -12,32 +14,48 @@ use gix::{
 };
 
 use super::Scope;
-use crate::scan::{Kind, Scan, Stat};
+use crate::{
+    path::with_ancestors,
+    scan::{Kind, Scan, Stat},
+};
 
 /// The attributes with which bytes may change and their number stay.
 const SAME_SIZE_CONVERSIONS: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
+
+/// The attribute rules.
+enum Rules {
+    /// There are none.
+    None,
+    Read(Box<(gix::worktree::Stack, gix::attrs::search::Outcome)>),
+    /// They may say anything.
+    Unreadable,
+}
 
 /// Judges tracked files, for one thread.
 pub(crate) struct Clean<'s> {
     repository: gix::Repository,
     index_written_ns: i64,
-    attributes: Option<(gix::worktree::Stack, gix::attrs::search::Outcome)>,
+    attributes: Rules,
     scope: &'s Scope,
 }
 
 impl<'s> Clean<'s> {
-    /// `attributes`: whether attribute rules exist at all, see [`has_attributes`].
-    pub(crate) fn new(scope: &'s Scope, attributes: bool) -> Self {
+    pub(crate) fn new(scope: &'s Scope, attributes: Attributes) -> Self {
         let repository = scope.local();
-        let attributes = attributes.then(|| {
-            let stack = repository.attributes_only(scope.index(), Source::WorktreeThenIdMapping).ok()?;
-            let matches = stack.selected_attribute_matches(SAME_SIZE_CONVERSIONS);
-            Some((stack.detach(), matches))
-        });
+        let attributes = match attributes {
+            Attributes::None => Rules::None,
+            Attributes::Some => match repository.attributes_only(scope.index(), Source::WorktreeThenIdMapping) {
+                Ok(stack) => {
+                    let matches = stack.selected_attribute_matches(SAME_SIZE_CONVERSIONS);
+                    Rules::Read(Box::new((stack.detach(), matches)))
+                }
+                Err(_) => Rules::Unreadable,
+            },
+        };
         let written = scope.index().timestamp();
         let index_written_ns =
             written.unix_seconds().saturating_mul(1_000_000_000).saturating_add(i64::from(written.nanoseconds()));
-        Clean { repository, index_written_ns, attributes: attributes.flatten(), scope }
+        Clean { repository, index_written_ns, attributes, scope }
     }
 
     /// Whether the index entry's stamps prove that the file is as the index has it. Of a file as young as the index they
@@ -81,7 +99,11 @@ impl<'s> Clean<'s> {
     }
 
     fn is_converted(&mut self, path: &[u8]) -> bool {
-        let Some((stack, matches)) = &mut self.attributes else { return false };
+        let (stack, matches) = match &mut self.attributes {
+            Rules::None => return false,
+            Rules::Read(rules) => (&mut rules.0, &mut rules.1),
+            Rules::Unreadable => return true,
+        };
         let path = self.scope.in_index(path);
         match stack.at_entry(BStr::new(&path), Some(Mode::FILE), &self.repository.objects) {
             Ok(platform) => {
@@ -91,22 +113,37 @@ impl<'s> Clean<'s> {
                     matches!(found.assignment.state, StateRef::Set | StateRef::Value(_))
                 })
             }
-            // Rules that cannot be read may say anything.
             Err(_) => true,
         }
     }
 }
 
-/// Whether any attribute rule could apply in the workspace.
-pub(crate) fn has_attributes(scope: &Scope, scan: &Scan) -> bool {
+/// Whether there are attribute rules that could apply in the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attributes {
+    None,
+    Some,
+}
+
+impl Attributes {
+    pub(crate) fn of(scope: &Scope, scan: &Scan) -> Self {
+        if has_attributes(scope, scan) { Attributes::Some } else { Attributes::None }
+    }
+}
+
+fn has_attributes(scope: &Scope, scan: &Scan) -> bool {
     const NAME: &[u8] = b".gitattributes";
     let repository = scope.local();
     let on_disk = || scan.listings.iter().any(|listing| listing.stat(NAME).is_some());
+    let above = || {
+        let folders = with_ancestors(scope.prefix()).map(OsStr::from_bytes).chain([OsStr::new("")]);
+        folders.into_iter().any(|folder| scope.top().join(folder).join(OsStr::from_bytes(NAME)).exists())
+    };
     let in_index = || scope.index().entries().iter().any(|entry| entry.path(scope.index()).ends_with(NAME));
     let local = || repository.common_dir().join("info/attributes").exists();
     let global = || repository.attribute_global_paths().map_or(true, |paths| paths.iter().any(|path| path.exists()));
     let configured = || repository.config_snapshot().string("core.attributesFile").is_some();
-    on_disk() || in_index() || local() || global() || configured()
+    on_disk() || above() || in_index() || local() || global() || configured()
 }
 
 /// The id that the bytes would have as a blob.

@@ -18,7 +18,7 @@ mod scope;
 mod tree;
 
 pub(crate) use self::{
-    clean::{Clean, blob_id, has_attributes},
+    clean::{Attributes, Clean, blob_id},
     content::{InTree, Trees},
     discover::Repository,
     ignores::{Asked, Ignores, Listed, ReadRules},

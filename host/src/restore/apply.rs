@@ -15,7 +15,7 @@ use crate::{
     git::{Repository, Trees},
     model::{Applied, FileState, Outcome, Step, Target},
     path::{WorkPath, with_ancestors},
-    progress::{Phase, Progress},
+    progress::Progress,
     store::Blobs,
 };
 
@@ -33,7 +33,6 @@ pub(crate) struct Restorer<'r> {
 
 /// Carries the steps out. `made`: folders to remove if they are empty once what goes is gone.
 pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step], mut made: Vec<WorkPath>) -> Applied {
-    restorer.progress.enter(Phase::Restoring);
     let mut trees = restorer.boundary.trees(restorer.repository);
     made.retain(|made| is_free(restorer, &mut trees, made));
     let mut outcomes = vec![Outcome::Failed("it was not reached".to_owned()); steps.len()];
@@ -63,7 +62,6 @@ pub(crate) fn apply(restorer: &Restorer<'_>, steps: &[Step], mut made: Vec<WorkP
     staying.into_iter().for_each(&mut carry_out);
 
     made.reverse();
-    restorer.progress.enter(Phase::Idle);
     Applied { outcomes, removed_directories: made }
 }
 

@@ -11,10 +11,11 @@ use crate::{
     model::{Change, ChangeKind, Difference, FileState, Observation, Prior},
     parallel,
     path::{WorkPath, join},
+    progress::Progress,
 };
 
 /// What differs between `before` and `now`, with the contents as they are now.
-pub(crate) fn difference(root: &Root, before: &Scan, now: &Scan) -> Difference {
+pub(crate) fn difference(root: &Root, before: &Scan, now: &Scan, progress: &Progress) -> Difference {
     let pairs = differing(before, now);
     let folders = |stat: fn(&Pair) -> Option<Stat>| {
         let is_folder = |pair: &&Pair| stat(pair).is_some_and(|stat| stat.kind == Kind::Directory);
@@ -26,7 +27,7 @@ pub(crate) fn difference(root: &Root, before: &Scan, now: &Scan) -> Difference {
     made_directories.retain(|path| before.hidden_over(path).is_none());
     let mut removed_directories = folders(|pair| pair.before);
     removed_directories.retain(|path| now.hidden_over(path).is_none());
-    let judged = parallel::map(&pairs, || (), |(), pair| judge(root, before, now, pair));
+    let judged = parallel::map(&pairs, progress, || (), |(), pair| judge(root, before, now, pair));
     let mut changes: Vec<Change> = judged.into_iter().flatten().collect();
     changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Difference { changes, made_directories, removed_directories }
@@ -83,10 +84,16 @@ fn merged<T>(
 }
 
 /// What stands now at the files and links of `now` that differ from `before`, or are new.
-pub(crate) fn contents_of_changed(root: &Root, before: &Scan, now: &Scan) -> Vec<(Vec<u8>, FileState)> {
+pub(crate) fn contents_of_changed(
+    root: &Root,
+    before: &Scan,
+    now: &Scan,
+    progress: &Progress,
+) -> Vec<(Vec<u8>, FileState)> {
     let pairs = differing(before, now);
     let known = parallel::map(
         &pairs,
+        progress,
         || (),
         |(), pair| {
             let stat = pair.now.filter(|stat| matches!(stat.kind, Kind::File | Kind::Symlink))?;

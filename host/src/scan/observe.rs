@@ -20,6 +20,7 @@ use crate::{
     model::{Digest, FileState, Observation, RegularFile},
     parallel,
     path::WorkPath,
+    progress::Progress,
 };
 
 /// How often a file that changes while it is read is read again.
@@ -50,9 +51,10 @@ impl From<Errno> for ReadFailure {
 }
 
 /// What stands at each path, in the order asked.
-pub(crate) fn observe_all(root: &Root, paths: &[WorkPath]) -> Vec<Observation> {
+pub(crate) fn observe_all(root: &Root, paths: &[WorkPath], progress: &Progress) -> Vec<Observation> {
     parallel::map(
         paths,
+        progress,
         || (),
         |(), path| match observe(root, path) {
             Ok(observation) => observation,
