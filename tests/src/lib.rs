@@ -32,7 +32,9 @@ impl Scratch {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::create_dir(folder.path().join("w")).expect("the workspace folder");
-        git(&folder.path().join("w"), &["init", "-q", "."]);
+        // Without the sample hooks, which take longer to write than most tests.
+        git(&folder.path().join("w"), &["init", "-q", "--template=", "."]);
+        fs::create_dir(folder.path().join("w/.git/info")).expect("the folder of git's own rules");
         let turnback = open(&folder.path().join("w"));
         Scratch { folder, turnback }
     }
