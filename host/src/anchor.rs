@@ -23,6 +23,34 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 pub(crate) struct Root {
     handle: OwnedFd,
     path: PathBuf,
+    stamping: Stamping,
+}
+
+/// Who stamps what changes on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamping {
+    /// This machine's kernel, from its clock: files when they are written, folders when their names change.
+    Here,
+    /// Somebody else, or coarsely, or it is not known: nothing but files' stamps is gone by, and those late.
+    Elsewhere,
+}
+
+impl Stamping {
+    #[cfg(target_os = "linux")]
+    fn of(folder: BorrowedFd<'_>) -> Self {
+        // ext2 to 4, xfs, btrfs, tmpfs, ramfs, overlayfs, f2fs, zfs, bcachefs: linux/magic.h and their own headers.
+        const HERE: [u32; 9] = [
+            0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x8584_58f6, 0x794c_7630, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e,
+        ];
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a magic number has 32 bits")]
+        let is_here = fs::fstatfs(folder).is_ok_and(|found| HERE.contains(&(found.f_type as u32)));
+        if is_here { Stamping::Here } else { Stamping::Elsewhere }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn of(_: BorrowedFd<'_>) -> Self {
+        Stamping::Elsewhere
+    }
 }
 
 impl Root {
@@ -30,7 +58,13 @@ impl Root {
     pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
         let path = path.canonicalize()?;
         let handle = fs::open(&path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Root { handle, path })
+        let stamping = Stamping::of(handle.as_fd());
+        Ok(Root { handle, path, stamping })
+    }
+
+    /// Who stamps what changes there.
+    pub(crate) fn stamping(&self) -> Stamping {
+        self.stamping
     }
 
     /// Where the root was found, with all links resolved.

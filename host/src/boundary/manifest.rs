@@ -11,7 +11,7 @@ use minicbor::{Decode, Encode};
 use crate::{
     model::{Digest, FileState, RegularFile},
     path::join,
-    scan::{Hidden, Kind, Scan, Stat},
+    scan::{Hidden, Kind, Scan, Settled, Stat},
 };
 
 const MAGIC: &[u8] = b"turnback boundary 1\n";
@@ -23,9 +23,9 @@ pub(crate) struct Manifest {
     /// The tree's id, in hexadecimal.
     #[n(0)]
     pub(crate) tree: String,
-    /// When the scan began, in nanoseconds since the Unix epoch.
+    /// What had settled when it was taken, as [`Settled::to_ns`].
     #[n(1)]
-    pub(crate) started_ns: i64,
+    pub(crate) settled_ns: i64,
     /// Files and links whose state is written down here.
     #[n(2)]
     pub(crate) files: Vec<HeldFile>,
@@ -71,14 +71,9 @@ pub(crate) struct OtherBits {
 impl Bits {
     /// The bits of every path of the scan.
     pub(super) fn of(scan: &Scan) -> Self {
-        let every = || {
-            scan.listings
-                .iter()
-                .flat_map(|listing| listing.entries().map(move |(name, stat)| (&listing.path, name, stat)))
-        };
         let mut counts: [HashMap<u16, usize>; 3] = Default::default();
-        for (_, _, stat) in every() {
-            if let Some(class) = class(stat) {
+        for (_, _, stat) in scan.entries() {
+            if let Some(class) = class(&stat) {
                 *counts[class].entry(stat.permissions & 0o777).or_default() += 1;
             }
         }
@@ -86,7 +81,8 @@ impl Bits {
             counts[class].iter().max_by_key(|(bits, count)| (**count, **bits)).map_or(of_none, |(bits, _)| *bits)
         };
         let common = [common(FILE, 0o644), common(EXECUTABLE, 0o755), common(FOLDER, 0o755)];
-        let mut others: Vec<OtherBits> = every()
+        let mut others: Vec<OtherBits> = scan
+            .entries()
             .filter(|(_, _, stat)| class(stat).is_some_and(|class| common[class] != stat.permissions & 0o777))
             .map(|(folder, name, stat)| OtherBits { path: Path(join(folder, name)), bits: stat.permissions & 0o777 })
             .collect();
@@ -221,10 +217,6 @@ impl HeldFile {
     }
 }
 
-/// A file whose stamps are this close to the scan that saw it may have been written again without their moving: the
-/// coarsest clock tick of a kernel, doubled.
-const RACY_NS: i64 = 20_000_000;
-
 impl Manifest {
     /// The file of that path.
     pub(crate) fn file(&self, path: &[u8]) -> Option<&HeldFile> {
@@ -234,9 +226,8 @@ impl Manifest {
 
     /// The file of that path, when it has not been written since.
     pub(super) fn unchanged(&self, path: &[u8], stat: &Stat) -> Option<&HeldFile> {
-        let settled_before = self.started_ns.saturating_sub(RACY_NS);
-        self.file(path)
-            .filter(|file| file.stat() == *stat && file.mtime_ns < settled_before && file.ctime_ns < settled_before)
+        let settled = Settled::from_ns(self.settled_ns);
+        self.file(path).filter(|file| file.stat() == *stat && settled.has(stat))
     }
 
     /// The manifest as it is kept.

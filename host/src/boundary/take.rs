@@ -16,7 +16,7 @@ use crate::{
     parallel,
     path::{WorkPath, join, with_ancestors},
     progress::Progress,
-    scan::{self, Hidden, Kind, ReadFailure, Scan, Stat},
+    scan::{self, Kind, Listing, ReadFailure, Scan, Stat},
     store::Blobs,
 };
 
@@ -37,18 +37,19 @@ pub(crate) fn take(
     let tree = write_tree(scope)?.to_string();
 
     let files = files(scan);
-    let attributes = Attributes::of(scope, scan);
-    let taker = Taker { root, blobs, previous };
+    let index = scope.index()?;
+    let attributes = Attributes::of(scope, index, scan);
+    let taker = Taker { root, scope, index, blobs, previous };
     let taken = parallel::map(
         &files,
         progress,
-        || Clean::new(scope, attributes),
-        |clean, (path, stat)| taker.file(clean, scope, path, stat),
+        || Clean::new(scope, index, attributes),
+        |clean, (path, stat)| taker.file(clean, path, stat),
     );
 
     let bits = Bits::of(scan);
     let mut manifest =
-        Manifest { bits, tree, started_ns: scan.started_ns, hidden: scan.hidden.clone(), ..Manifest::default() };
+        Manifest { bits, tree, settled_ns: scan.settled.to_ns(), hidden: scan.hidden(), ..Manifest::default() };
     let mut held = Held::default();
     for ((path, _), taken) in files.into_iter().zip(taken) {
         match taken.map_err(store_error)? {
@@ -63,7 +64,7 @@ pub(crate) fn take(
             Taken::Not(reason) => manifest.unrestorable.push(Named { path: Path(path), reason }),
         }
     }
-    not_on_disk(scope, scan, &mut manifest);
+    not_on_disk(scope, scan, &mut manifest)?;
     manifest.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     manifest.unrestorable.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     held.unrestorable_files = manifest.unrestorable.len() as u64;
@@ -72,19 +73,17 @@ pub(crate) fn take(
 
 /// Every file, link and special file of the scan.
 fn files(scan: &Scan) -> Vec<(Vec<u8>, Stat)> {
-    scan.listings
-        .iter()
-        .flat_map(|listing| listing.entries().map(move |(name, stat)| (listing, name, stat)))
+    scan.entries()
         .filter(|(_, _, stat)| stat.kind != Kind::Directory)
-        .map(|(listing, name, stat)| (join(&listing.path, name), *stat))
+        .map(|(folder, name, stat)| (join(folder, name), stat))
         .collect()
 }
 
 /// Names the files and folders of the index that were not seen, and the folders that the index does not have.
-fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) {
+fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) -> Result<(), Error> {
     let mut tracked_folders: BTreeSet<&[u8]> = BTreeSet::new();
     let mut missing: BTreeSet<&[u8]> = BTreeSet::new();
-    for (entry, path) in scope.entries() {
+    for (entry, path) in scope.entries()? {
         let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
         // A sparse index names a folder that is not checked out, with a slash; its files have no entries.
         for folder in with_ancestors(path).skip(1) {
@@ -102,7 +101,7 @@ fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) {
             None => {
                 missing.insert(path);
             }
-            Some(Hidden { why, .. }) => {
+            Some(why) => {
                 let reason = format!("at the boundary: {}", why.words());
                 if manifest.unrestorable.last().is_none_or(|named| named.path.0 != path) {
                     manifest.unrestorable.push(Named { path: Path(path.to_vec()), reason });
@@ -114,9 +113,11 @@ fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) {
     manifest.folders = scan
         .listings
         .iter()
-        .filter(|listing| !listing.path.is_empty() && !tracked_folders.contains(listing.path.as_slice()))
-        .map(|listing| Path(listing.path.clone()))
+        .map(Listing::path)
+        .filter(|path| !path.is_empty() && !tracked_folders.contains(path))
+        .map(|path| Path(path.to_vec()))
         .collect();
+    Ok(())
 }
 
 /// What became of one file.
@@ -131,18 +132,19 @@ enum Taken {
 
 struct Taker<'t> {
     root: &'t Root,
+    scope: &'t Scope,
+    index: &'t gix::index::File,
     blobs: &'t Blobs,
     previous: Option<&'t Manifest>,
 }
 
 impl Taker<'_> {
-    fn file(&self, clean: &mut Clean<'_>, scope: &Scope, path: &[u8], stat: &Stat) -> io::Result<Taken> {
+    fn file(&self, clean: &mut Clean<'_>, path: &[u8], stat: &Stat) -> io::Result<Taken> {
         if stat.kind == Kind::Special {
             return Ok(Taken::Not("it is a FIFO, socket or device".to_owned()));
         }
-        let index = scope.index();
-        let in_index = scope.in_index(path);
-        let entry = index.entry_by_path(in_index.as_slice().into());
+        let in_index = self.scope.in_index(path);
+        let entry = self.index.entry_by_path(in_index.as_slice().into());
         if let Some(entry) = entry
             && clean.by_stamps(entry, stat)
             && clean.blob_is_the_file(entry, path, stat.size)

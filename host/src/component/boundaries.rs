@@ -17,11 +17,11 @@ impl import::Host for View<'_> {
         now: Resource<TakenScan>,
     ) -> wasmtime::Result<Result<import::Held, wit::Error>> {
         self.enter()?;
-        let taken = self.table.get(&now)?;
+        let taken = self.table.get_mut(&now)?;
         let held = self
             .context
             .open_made(&session_id)
-            .and_then(|(workspace, session, _)| workspace.take_boundary(session, key, &taken.scan, &taken.scope));
+            .and_then(|(workspace, session, _)| workspace.take_boundary(session, key, &mut taken.scan, &taken.scope));
         self.leave(
             held.map(|held| import::Held {
                 stored_files: held.stored_files,

@@ -18,7 +18,7 @@ use crate::{
 /// A scan in memory, with what git tracked and ignored when it was taken.
 #[allow(unreachable_pub, reason = "the generated bindings re-export it")]
 pub struct TakenScan {
-    pub(super) scan: Scan,
+    pub(super) scan: Arc<Scan>,
     pub(super) scope: Scope,
 }
 
@@ -79,6 +79,11 @@ impl Context {
             Some(open) => Ok((workspace, open)),
             None => Err(Error::Other("the session cannot be opened".to_owned())),
         }
+    }
+
+    /// The workspace, and the session where the call has opened it and it has state.
+    pub(super) fn opened(&self) -> Result<(&Workspace, Option<&Session>), Error> {
+        Ok((self.workspace()?, self.open.as_ref().and_then(|open| open.session.as_ref())))
     }
 
     /// Like [`Context::open`], for what needs the session to have state: it is made if need be.

@@ -1,5 +1,7 @@
 //! The import `workspace`: seeing.
 
+use std::sync::Arc;
+
 use wasmtime::component::Resource;
 
 use super::{
@@ -15,8 +17,8 @@ use crate::{
 impl import::Host for View<'_> {
     fn take_scan(&mut self) -> wasmtime::Result<Result<Resource<TakenScan>, wit::Error>> {
         self.enter()?;
-        let taken = match self.context.workspace().and_then(|workspace| workspace.scan()) {
-            Ok((scan, scope)) => Ok(self.table.push(TakenScan { scan, scope })?),
+        let taken = match self.context.opened().and_then(|(workspace, session)| workspace.scan(session)) {
+            Ok((scan, scope)) => Ok(self.table.push(TakenScan { scan: Arc::new(scan), scope })?),
             Err(error) => Err(error.into()),
         };
         self.leave(taken)

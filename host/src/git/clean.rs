@@ -40,11 +40,11 @@ pub(crate) struct Clean<'s> {
 }
 
 impl<'s> Clean<'s> {
-    pub(crate) fn new(scope: &'s Scope, attributes: Attributes) -> Self {
+    pub(crate) fn new(scope: &'s Scope, index: &gix::index::File, attributes: Attributes) -> Self {
         let repository = scope.local();
         let attributes = match attributes {
             Attributes::None => Rules::None,
-            Attributes::Some => match repository.attributes_only(scope.index(), Source::WorktreeThenIdMapping) {
+            Attributes::Some => match repository.attributes_only(index, Source::WorktreeThenIdMapping) {
                 Ok(stack) => {
                     let matches = stack.selected_attribute_matches(SAME_SIZE_CONVERSIONS);
                     Rules::Read(Box::new((stack.detach(), matches)))
@@ -52,7 +52,7 @@ impl<'s> Clean<'s> {
                 Err(_) => Rules::Unreadable,
             },
         };
-        let written = scope.index().timestamp();
+        let written = index.timestamp();
         let index_written_ns =
             written.unix_seconds().saturating_mul(1_000_000_000).saturating_add(i64::from(written.nanoseconds()));
         Clean { repository, index_written_ns, attributes, scope }
@@ -126,12 +126,12 @@ pub(crate) enum Attributes {
 }
 
 impl Attributes {
-    pub(crate) fn of(scope: &Scope, scan: &Scan) -> Self {
-        if has_attributes(scope, scan) { Attributes::Some } else { Attributes::None }
+    pub(crate) fn of(scope: &Scope, index: &gix::index::File, scan: &Scan) -> Self {
+        if has_attributes(scope, index, scan) { Attributes::Some } else { Attributes::None }
     }
 }
 
-fn has_attributes(scope: &Scope, scan: &Scan) -> bool {
+fn has_attributes(scope: &Scope, index: &gix::index::File, scan: &Scan) -> bool {
     const NAME: &[u8] = b".gitattributes";
     let repository = scope.local();
     let on_disk = || scan.listings.iter().any(|listing| listing.stat(NAME).is_some());
@@ -139,7 +139,7 @@ fn has_attributes(scope: &Scope, scan: &Scan) -> bool {
         let folders = with_ancestors(scope.prefix()).map(OsStr::from_bytes).chain([OsStr::new("")]);
         folders.into_iter().any(|folder| scope.top().join(folder).join(OsStr::from_bytes(NAME)).exists())
     };
-    let in_index = || scope.index().entries().iter().any(|entry| entry.path(scope.index()).ends_with(NAME));
+    let in_index = || index.entries().iter().any(|entry| entry.path(index).ends_with(NAME));
     let local = || repository.common_dir().join("info/attributes").exists();
     let global = || repository.attribute_global_paths().map_or(true, |paths| paths.iter().any(|path| path.exists()));
     let configured = || repository.config_snapshot().string("core.attributesFile").is_some();

@@ -3,7 +3,7 @@
 //! Invariant: the repository is found from the folder alone. No `GIT_*` variable leads elsewhere, and a repository of
 //! another owner is not opened.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use gix::{
     ThreadSafeRepository,
@@ -12,7 +12,7 @@ use gix::{
 };
 
 use super::Scope;
-use crate::model::Error;
+use crate::{anchor::Root, model::Error};
 
 /// The repository of a workspace.
 pub(crate) struct Repository {
@@ -52,10 +52,10 @@ impl Repository {
         Ok(Repository { inner, prefix })
     }
 
-    /// What git tracks and ignores now.
-    pub(crate) fn scope(&self) -> Result<Scope, Error> {
-        let scope = Scope::read(self.inner.clone(), self.prefix.clone())?;
-        if scope.root_is_ignored() {
+    /// What git tracks and ignores now, in the workspace of that root and with its state folder at that path.
+    pub(crate) fn scope(&self, root: &Arc<Root>, state: Option<&[u8]>) -> Result<Scope, Error> {
+        let scope = Scope::read(self.inner.clone(), self.prefix.clone(), Arc::clone(root), state)?;
+        if scope.root_is_ignored()? {
             let name = OsStr::from_bytes(&self.prefix).display().to_string();
             let detail = format!("git ignores the folder '{name}' as a whole, so nothing in it could be told apart");
             return Err(Error::Unavailable { reason: "root_is_ignored", detail });

@@ -8,16 +8,15 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read},
     os::{
-        fd::BorrowedFd,
+        fd::{AsFd, BorrowedFd},
         unix::{ffi::OsStrExt, fs::OpenOptionsExt},
     },
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use gix::{
     bstr::{BStr, ByteSlice},
-    glob::pattern::Case,
     ignore::{Search, search::Ignore},
     index::entry::{Flags, Stage},
 };
@@ -27,10 +26,13 @@ use rustix::{
 };
 
 use super::Scope;
-use crate::path::{join, with_ancestors};
+use crate::{
+    anchor::Way,
+    path::{WorkPath, join, with_ancestors},
+};
 
 /// The name of a file of rules.
-const NAME: &[u8] = b".gitignore";
+pub(crate) const RULES_FILE: &[u8] = b".gitignore";
 
 /// git reads no larger file of rules.
 const MAX_BYTES: u64 = 100 * 1024 * 1024;
@@ -40,10 +42,20 @@ const MAX_BYTES: u64 = 100 * 1024 * 1024;
 pub(crate) struct Ignores {
     /// Of the folders above, or those of the repository and the user.
     above: Option<Arc<Ignores>>,
-    rules: Search,
-    case: Case,
+    source: Source,
+    /// Read from the source when they are first asked for.
+    rules: OnceLock<Search>,
     /// The folder itself is ignored, and so is all in it.
     all: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    None,
+    /// The repository's and the user's own.
+    Outside,
+    /// The `.gitignore` in the folder of this path below the root.
+    Folder(Vec<u8>),
 }
 
 /// What stands at a path of which rules are asked.
@@ -54,41 +66,89 @@ pub(crate) enum Asked {
     File,
 }
 
-impl Ignores {
-    /// The rules that hold for the workspace root itself. Files of rules that cannot be read hold none, as in git.
-    pub(super) fn over_root(scope: &Scope) -> Arc<Self> {
-        let repository = scope.local();
-        let config = repository.config_snapshot();
-        let case = if config.boolean("core.ignoreCase").unwrap_or(false) { Case::Fold } else { Case::Sensitive };
-        let configured = config.trusted_path("core.excludesFile").ok().flatten();
-        let users = configured.map(|path| scope.top().join(path)).or_else(users_own);
-        let mut rules = Search::default();
-        for path in users.into_iter().chain([repository.common_dir().join("info/exclude")]) {
-            // A FIFO would block.
-            if let Ok(bytes) =
-                path.metadata().and_then(|stat| if stat.is_file() { read(File::open(&path)?) } else { no_file() })
-            {
-                add(&mut rules, bytes, &path, None);
-            }
+/// The files of rules that are not below the root, as they were read. Those that cannot be read hold no rules, as in git.
+#[derive(Debug)]
+pub(super) struct Outside {
+    /// `core.excludesFile` and `info/exclude`.
+    global: Vec<(PathBuf, Vec<u8>)>,
+    /// The folders above the root, from the top down, with what their `.gitignore` holds.
+    above: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl Outside {
+    /// For a workspace at `prefix` below the worktree's top.
+    pub(super) fn read(repository: &gix::Repository, top: &Path, prefix: &[u8]) -> Self {
+        let configured = repository.config_snapshot().trusted_path("core.excludesFile").ok().flatten();
+        let users = configured.map(|path| top.join(path)).or_else(users_own);
+        let global = users.into_iter().chain([repository.common_dir().join("info/exclude")]);
+        // A FIFO would block.
+        let regular = |path: &Path| path.metadata().is_ok_and(|stat| stat.is_file()).then(|| File::open(path));
+        let global = global.filter_map(|path| {
+            let bytes = regular(&path)?.and_then(read).ok()?;
+            Some((path, bytes))
+        });
+        let mut folders: Vec<&[u8]> = if prefix.is_empty() { Vec::new() } else { with_ancestors(prefix).skip(1).collect() };
+        if !prefix.is_empty() {
+            folders.push(b"");
         }
-        let mut ignores = Arc::new(Ignores { above: None, rules, case, all: false });
-        let mut folders: Vec<&[u8]> = with_ancestors(scope.prefix()).filter(|folder| !folder.is_empty()).collect();
-        folders.push(b"");
-        // The root's own rules are for what is in it, and read with it.
-        for pair in folders.windows(2).rev() {
-            let (folder, above) = (pair[0], pair[1]);
-            let of_above = scope.top().join(std::ffi::OsStr::from_bytes(above)).join(".gitignore");
+        let of_above = |folder: &[u8]| {
+            let path = top.join(std::ffi::OsStr::from_bytes(&join(folder, RULES_FILE)));
             let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
             #[allow(clippy::cast_possible_wrap, reason = "the flags are bits")]
-            let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(of_above);
-            ignores = ignores.with_rules(scope, above, opened).0;
-            ignores = ignores.entering(folder);
+            let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+            opened.and_then(read_regular).ok()
+        };
+        let above = folders.into_iter().rev().map(|folder| (folder.to_vec(), of_above(folder)));
+        Outside { global: global.collect(), above: above.collect() }
+    }
+
+    /// Adds all that they hold.
+    pub(super) fn digest(&self, hasher: &mut blake3::Hasher) {
+        let mut add = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        };
+        for (_, bytes) in &self.global {
+            add(bytes);
+        }
+        for (folder, bytes) in &self.above {
+            add(folder);
+            add(bytes.as_deref().unwrap_or(b"\0"));
+        }
+    }
+
+    fn rules(&self) -> Search {
+        let mut rules = Search::default();
+        for (path, bytes) in &self.global {
+            add(&mut rules, bytes.clone(), path, None);
+        }
+        rules
+    }
+
+    /// The rules that hold for the workspace root itself.
+    pub(super) fn over_root(&self, scope: &Scope) -> Arc<Ignores> {
+        let mut ignores = Ignores::of(None, Source::Outside, false);
+        // The root's own rules are for what is in it, and read with it.
+        let below = self.above.iter().skip(1).map(|(folder, _)| folder.as_slice()).chain([scope.prefix()]);
+        for ((folder, bytes), below) in self.above.iter().zip(below) {
+            let bytes = bytes.clone().or_else(|| scope.not_checked_out(&join(folder, RULES_FILE)));
+            if let Some(bytes) = bytes {
+                ignores = ignores.with_rules(folder, bytes);
+            }
+            if ignores.all || ignores.match_path(scope, below, Asked::Folder) {
+                ignores = ignores.ignoring_all();
+            }
         }
         ignores
     }
+}
+
+impl Ignores {
+    fn of(above: Option<Arc<Self>>, source: Source, all: bool) -> Arc<Self> {
+        Arc::new(Ignores { above, source, rules: OnceLock::new(), all })
+    }
 
     /// The rules for what is in the folder, an open one, where these hold for the folder itself. `listed`: whether there is
-    /// a `.gitignore`. Also whether all rules could be read.
+    /// a `.gitignore`. Also where its rules are from.
     pub(crate) fn within(
         self: &Arc<Self>,
         scope: &Scope,
@@ -97,62 +157,101 @@ impl Ignores {
         listed: Listed,
     ) -> (Arc<Self>, ReadRules) {
         let path = scope.in_index(path);
-        let opened = match listed {
-            Listed::No => Err(Errno::NOENT),
-            Listed::Yes => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                openat(folder, NAME, flags, Mode::empty()).map(File::from)
-            }
-        };
-        self.with_rules(scope, &path, opened.map_err(io::Error::from))
-    }
-
-    fn with_rules(self: &Arc<Self>, scope: &Scope, folder: &[u8], opened: io::Result<File>) -> (Arc<Self>, ReadRules) {
-        let (bytes, outcome) =
-            match opened.and_then(|file| if file.metadata()?.is_file() { read(file) } else { no_file() }) {
-                Ok(bytes) => (Some(bytes), ReadRules::All),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    (scope.not_checked_out(&join(folder, NAME)), ReadRules::All)
-                }
-                // git does not follow a link to rules.
-                Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => (None, ReadRules::All),
-                Err(_) => (None, ReadRules::NotAll),
-            };
-        let Some(bytes) = bytes else { return (Arc::clone(self), outcome) };
-        let mut rules = Search::default();
-        let source = PathBuf::from(std::ffi::OsStr::from_bytes(&join(folder, NAME)));
-        add(&mut rules, bytes, &source, Some(Path::new("")));
-        (Arc::new(Ignores { above: Some(Arc::clone(self)), rules, case: self.case, all: self.all }), outcome)
-    }
-
-    /// These rules below a folder in which they hold, whose path is the index's.
-    fn entering(self: &Arc<Self>, folder: &[u8]) -> Arc<Self> {
-        if self.all || !self.match_path(folder, Asked::Folder) {
-            return Arc::clone(self);
+        match (read_in(folder, listed), listed) {
+            (Ok(Some(bytes)), _) => (self.with_rules(&path, bytes), ReadRules::OnDisk),
+            (Ok(None), Listed::Yes) => (Arc::clone(self), ReadRules::OnDisk),
+            (Ok(None), Listed::No) => match scope.not_checked_out(&join(&path, RULES_FILE)) {
+                Some(bytes) => (self.with_rules(&path, bytes), ReadRules::InIndex),
+                None => (Arc::clone(self), ReadRules::OnDisk),
+            },
+            (Err(_), _) => (Arc::clone(self), ReadRules::NotAll),
         }
-        Arc::new(Ignores { above: Some(Arc::clone(self)), rules: Search::default(), case: self.case, all: true })
+    }
+
+    /// The same for a folder whose rules could be read before, to be read when they are asked for.
+    pub(crate) fn with_those_of(self: &Arc<Self>, path: &[u8]) -> Arc<Self> {
+        Ignores::of(Some(Arc::clone(self)), Source::Folder(path.to_vec()), self.all)
+    }
+
+    /// The folder's path is the index's.
+    fn with_rules(self: &Arc<Self>, folder: &[u8], bytes: Vec<u8>) -> Arc<Self> {
+        let ignores = Ignores { above: Some(Arc::clone(self)), source: Source::None, rules: OnceLock::new(), all: self.all };
+        let _fresh = ignores.rules.set(rules_of(folder, bytes));
+        Arc::new(ignores)
     }
 
     /// These rules for a folder that is ignored and looked into all the same.
     pub(crate) fn ignoring_all(self: &Arc<Self>) -> Arc<Self> {
-        Arc::new(Ignores { above: None, rules: Search::default(), case: self.case, all: true })
+        if self.all {
+            return Arc::clone(self);
+        }
+        Ignores::of(None, Source::None, true)
     }
 
     /// Whether all that these rules are asked of is ignored.
-    pub(super) fn ignore_all(&self) -> bool {
+    pub(crate) fn ignore_all(&self) -> bool {
         self.all
     }
 
     /// Whether a path in the folder is ignored.
     pub(crate) fn matches(&self, scope: &Scope, path: &[u8], asked: Asked) -> bool {
-        self.all || self.match_path(&scope.in_index(path), asked)
+        self.all || self.match_path(scope, &scope.in_index(path), asked)
     }
 
-    fn match_path(&self, path: &[u8], asked: Asked) -> bool {
+    fn match_path(&self, scope: &Scope, path: &[u8], asked: Asked) -> bool {
         let is_folder = Some(asked == Asked::Folder);
         std::iter::successors(Some(self), |ignores| ignores.above.as_deref())
-            .find_map(|ignores| ignores.rules.pattern_matching_relative_path(BStr::new(path), is_folder, self.case))
+            .find_map(|ignores| {
+                ignores.rules(scope).pattern_matching_relative_path(BStr::new(path), is_folder, scope.case())
+            })
             .is_some_and(|found| !found.pattern.is_negative())
+    }
+
+    fn rules(&self, scope: &Scope) -> &Search {
+        self.rules.get_or_init(|| match &self.source {
+            Source::None => Search::default(),
+            Source::Outside => scope.outside().rules(),
+            Source::Folder(path) => {
+                let folder = scope.in_index(path);
+                let rules = read_again(scope, path).or_else(|| scope.not_checked_out(&join(&folder, RULES_FILE)));
+                rules.map_or_else(Search::default, |bytes| rules_of(&folder, bytes))
+            }
+        })
+    }
+}
+
+impl Drop for Ignores {
+    fn drop(&mut self) {
+        // One after the other: as deep as folders can be nested, calls cannot.
+        let mut above = self.above.take();
+        while let Some(mut last) = above.and_then(Arc::into_inner) {
+            above = last.above.take();
+        }
+    }
+}
+
+/// The rules in an open folder; nothing where there are none.
+fn read_in(folder: BorrowedFd<'_>, listed: Listed) -> io::Result<Option<Vec<u8>>> {
+    if listed == Listed::No {
+        return Ok(None);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat(folder, RULES_FILE, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+    match opened.and_then(read_regular) {
+        Ok(bytes) => Ok(Some(bytes)),
+        // git does not follow a link to rules.
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The rules in the folder of that path below the root.
+fn read_again(scope: &Scope, path: &[u8]) -> Option<Vec<u8>> {
+    let path = WorkPath::new(join(path, RULES_FILE)).ok()?;
+    match scope.root().parent(&path).ok()? {
+        Way::Open(folder, _) => read_in(folder.as_fd(), Listed::Yes).ok()?,
+        Way::Missing | Way::Blocked(_) => None,
     }
 }
 
@@ -166,19 +265,24 @@ pub(crate) enum Listed {
 impl Listed {
     /// Whether one of the names is that of a file of rules.
     pub(crate) fn among<'n>(mut sorted: impl Iterator<Item = &'n [u8]>) -> Self {
-        if sorted.any(|name| name == NAME) { Listed::Yes } else { Listed::No }
+        if sorted.any(|name| name == RULES_FILE) { Listed::Yes } else { Listed::No }
     }
 }
 
-/// Whether the rules of a folder could be read. Where not, git warns, and goes on without them.
+/// Where the rules of a folder were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadRules {
-    All,
+    /// In the folder, if there are any.
+    OnDisk,
+    /// In the index: they are tracked, and not checked out.
+    InIndex,
+    /// They could not be. git warns, and goes on without them.
     NotAll,
 }
 
-fn no_file() -> io::Result<Vec<u8>> {
-    Err(io::ErrorKind::NotFound.into())
+/// No rules where it is no regular file.
+fn read_regular(file: File) -> io::Result<Vec<u8>> {
+    if file.metadata()?.is_file() { read(file) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
 fn read(file: File) -> io::Result<Vec<u8>> {
@@ -188,6 +292,13 @@ fn read(file: File) -> io::Result<Vec<u8>> {
         bytes.clear();
     }
     Ok(bytes)
+}
+
+fn rules_of(folder: &[u8], bytes: Vec<u8>) -> Search {
+    let mut rules = Search::default();
+    let source = PathBuf::from(std::ffi::OsStr::from_bytes(&join(folder, RULES_FILE)));
+    add(&mut rules, bytes, &source, Some(Path::new("")));
+    rules
 }
 
 fn add(rules: &mut Search, mut bytes: Vec<u8>, source: &Path, root: Option<&Path>) {
@@ -207,7 +318,8 @@ fn users_own() -> Option<PathBuf> {
 impl Scope {
     /// The bytes of a file that is tracked and, by a flag, not checked out.
     fn not_checked_out(&self, path: &[u8]) -> Option<Vec<u8>> {
-        let entry = self.index().entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
+        // An index that cannot be read fails the scan, at its end.
+        let entry = self.index().ok()?.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
         if !entry.flags.contains(Flags::SKIP_WORKTREE) {
             return None;
         }

@@ -21,7 +21,7 @@ pub(crate) use self::{
     clean::{Attributes, Clean, blob_id},
     content::{InTree, Trees},
     discover::Repository,
-    ignores::{Asked, Ignores, Listed, ReadRules},
-    scope::Scope,
+    ignores::{Asked, Ignores, Listed, RULES_FILE, ReadRules},
+    scope::{Ground, Scope, Since, Tracked, TrackedIn},
     tree::write_tree,
 };

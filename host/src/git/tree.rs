@@ -22,7 +22,7 @@ use crate::model::Error;
 /// Writes the tree of the index, where it is not there yet, and answers its id.
 pub(crate) fn write_tree(scope: &Scope) -> Result<ObjectId, Error> {
     let repository = scope.local();
-    let index = scope.index();
+    let index = scope.index()?;
     build(&repository, index, index.entries(), 0)
         .map(|tree| tree.unwrap_or_else(|| repository.empty_tree().id))
         .map_err(|error| Error::Unavailable {

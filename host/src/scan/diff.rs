@@ -1,7 +1,8 @@
 //! What differs between two scans.
 //!
 //! Invariant: a path that only came into view or left it was not created or deleted. What one scan did not see is looked
-//! for among what that scan left out, and on the disk, before anything is said of it.
+//! for among what that scan left out, and on the disk, before anything is said of it. A path whose stamps do not tell is
+//! told by its content.
 
 use std::{cmp::Ordering, os::fd::AsFd};
 
@@ -33,7 +34,7 @@ pub(crate) fn difference(root: &Root, before: &Scan, now: &Scan, progress: &Prog
     Difference { changes, made_directories, removed_directories }
 }
 
-/// A path whose stat differs between the scans.
+/// A path whose stat differs between the scans, or does not tell.
 struct Pair {
     path: Vec<u8>,
     before: Option<Stat>,
@@ -42,10 +43,13 @@ struct Pair {
 
 fn differing(before: &Scan, now: &Scan) -> Vec<Pair> {
     let mut pairs = Vec::new();
-    for (a, b) in merged(&before.listings, &now.listings, |a, b| a.path.cmp(&b.path)) {
-        let Some(folder) = a.or(b).map(|listing| &listing.path) else { continue };
+    for (a, b) in merged(&before.listings, &now.listings, |a, b| a.path().cmp(b.path())) {
+        let Some(folder) = a.or(b).map(Listing::path) else { continue };
+        if a == b {
+            continue;
+        }
         for (a, b) in merged(entries(a), entries(b), |(a, _), (b, _)| a.cmp(b)) {
-            let (before, now) = (a.map(|(_, stat)| *stat), b.map(|(_, stat)| *stat));
+            let (before, now) = (a.map(|(_, stat)| stat), b.map(|(_, stat)| stat));
             let is_folder = |stat: Option<Stat>| stat.is_some_and(|stat| stat.kind == Kind::Directory);
             if before == now || (is_folder(before) && is_folder(now)) {
                 continue;
@@ -54,10 +58,19 @@ fn differing(before: &Scan, now: &Scan) -> Vec<Pair> {
             pairs.push(Pair { path: join(folder, name), before, now });
         }
     }
+    let untold = before.known.iter().filter_map(|known| {
+        let stat = before.stat(&known.path).filter(|stat| !before.settled.has(stat))?;
+        (now.stat(&known.path) == Some(stat)).then(|| Pair {
+            path: known.path.clone(),
+            before: Some(stat),
+            now: Some(stat),
+        })
+    });
+    pairs.extend(untold);
     pairs
 }
 
-fn entries(listing: Option<&Listing>) -> impl Iterator<Item = (&[u8], &Stat)> {
+fn entries(listing: Option<&Listing>) -> impl Iterator<Item = (&[u8], Stat)> {
     listing.into_iter().flat_map(Listing::entries)
 }
 
@@ -83,42 +96,48 @@ fn merged<T>(
     })
 }
 
-/// What stands now at the files and links of `now` that differ from `before`, or are new.
+/// What stands now at the files and links of `now` that differ from `before`, are new, or may differ for all that their
+/// stamps tell.
 pub(crate) fn contents_of_changed(
     root: &Root,
     before: &Scan,
     now: &Scan,
     progress: &Progress,
 ) -> Vec<(Vec<u8>, FileState)> {
-    let pairs = differing(before, now);
-    let known = parallel::map(
-        &pairs,
-        progress,
-        || (),
-        |(), pair| {
-            let stat = pair.now.filter(|stat| matches!(stat.kind, Kind::File | Kind::Symlink))?;
-            Some((pair.path.clone(), look(root, pair, &stat).ok()?))
-        },
-    );
-    known.into_iter().flatten().collect()
+    let has_content = |stat: &Stat| matches!(stat.kind, Kind::File | Kind::Symlink);
+    let changed = differing(before, now).into_iter().filter(|pair| pair.now.as_ref().is_some_and(has_content));
+    contents_of(root, changed.map(|pair| pair.path).collect(), progress)
+}
+
+/// What stands now at the files and links that had not settled when `scan` was taken, but for those that it knows.
+pub(crate) fn contents_of_young(root: &Root, scan: &Scan, progress: &Progress) -> Vec<(Vec<u8>, FileState)> {
+    let unknown = scan.young.iter().filter(|path| scan.known(path).is_none());
+    contents_of(root, unknown.cloned().collect(), progress)
+}
+
+fn contents_of(root: &Root, paths: Vec<Vec<u8>>, progress: &Progress) -> Vec<(Vec<u8>, FileState)> {
+    let states = parallel::map(&paths, progress, || (), |(), path| content(root, path).ok());
+    paths.into_iter().zip(states).filter_map(|(path, state)| Some((path, state?))).collect()
 }
 
 /// What the difference of one path amounts to; `None` when to nothing, or to what other paths say already.
 fn judge(root: &Root, before: &Scan, now: &Scan, pair: &Pair) -> Option<Change> {
-    let unseen_before = before.hidden_over(&pair.path).map(|hidden| format!("before the call: {}", hidden.why.words()));
-    let hidden_now = now.hidden_over(&pair.path).map(|hidden| &hidden.why);
+    let unseen_before = before.hidden_over(&pair.path).map(|why| format!("before the call: {}", why.words()));
+    let hidden_now = now.hidden_over(&pair.path);
     match (pair.before, pair.now) {
         (None, None) => None,
         (None, Some(stat)) => {
-            if stat.kind == Kind::Directory && hidden_now.is_none() && !is_empty(now, &pair.path) {
+            if stat.kind == Kind::Directory && hidden_now.is_none() && !now.is_empty(&pair.path) {
                 return None;
             }
             let why = unseen_before.or(hidden_now.map(Why::words));
             Some(change(before, pair, ChangeKind::Created, look(root, pair, &stat), why))
         }
-        (Some(_), Some(stat)) => {
+        (Some(prior), Some(stat)) => {
             let why = unseen_before.or(hidden_now.map(Why::words));
-            Some(change(before, pair, ChangeKind::Modified, look(root, pair, &stat), why))
+            let after = look(root, pair, &stat);
+            let is_the_same = prior == stat && after.as_ref().ok() == before.known(&pair.path).as_ref();
+            (!is_the_same).then(|| change(before, pair, ChangeKind::Modified, after, why))
         }
         (Some(prior), None) => match hidden_now {
             Some(why @ Why::Unreadable(_)) => {
@@ -136,7 +155,7 @@ fn judge(root: &Root, before: &Scan, now: &Scan, pair: &Pair) -> Option<Change> 
 fn gone(root: &Root, before: &Scan, pair: &Pair, prior: Stat, unseen: Option<String>) -> Option<Change> {
     match on_disk(root, &pair.path) {
         Ok(None) => {
-            if prior.kind == Kind::Directory && unseen.is_none() && !is_empty(before, &pair.path) {
+            if prior.kind == Kind::Directory && unseen.is_none() && !before.is_empty(&pair.path) {
                 return None;
             }
             Some(change(before, pair, ChangeKind::Deleted, Ok(FileState::Absent), unseen))
@@ -169,11 +188,15 @@ fn change(
 /// What stands at the path, which the later scan saw as `stat`.
 fn look(root: &Root, pair: &Pair, stat: &Stat) -> Result<FileState, String> {
     match stat.kind {
-        Kind::Directory => return Ok(FileState::Directory),
-        Kind::Special => return Ok(FileState::Other),
-        Kind::File | Kind::Symlink => {}
+        Kind::Directory => Ok(FileState::Directory),
+        Kind::Special => Ok(FileState::Other),
+        Kind::File | Kind::Symlink => content(root, &pair.path),
     }
-    let path = WorkPath::new(pair.path.clone()).map_err(|invalid| invalid.to_string())?;
+}
+
+/// What stands at the path, which is something.
+fn content(root: &Root, path: &[u8]) -> Result<FileState, String> {
+    let path = WorkPath::new(path).map_err(|invalid| invalid.to_string())?;
     match observe(root, &path) {
         Ok(Observation::Blocked(_) | Observation::Seen(FileState::Absent)) => Err(Why::Vanished.words()),
         Ok(Observation::Seen(state)) => Ok(state),
@@ -190,12 +213,4 @@ fn on_disk(root: &Root, path: &[u8]) -> Result<Option<Stat>, String> {
         Err(errno) => Err(errno),
     };
     stat.map(|stat| stat.as_ref().map(Stat::from)).map_err(|errno| format!("could not be looked at ({errno})"))
-}
-
-/// Whether the scan saw nothing at all in the folder.
-fn is_empty(scan: &Scan, path: &[u8]) -> bool {
-    let below = [path, b"/"].concat();
-    let first = scan.hidden.partition_point(|hidden| hidden.path.as_slice() < below.as_slice());
-    scan.listing(path).is_none_or(Listing::is_empty)
-        && scan.hidden.get(first).is_none_or(|hidden| !hidden.path.starts_with(&below))
 }

@@ -4,50 +4,44 @@
 //! folder, and the temporary names of a restore.
 
 use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::AsFd,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Instant, SystemTime},
 };
 
-use rustix::{
-    fs::{AtFlags, statat},
-    io::Errno,
+use super::{
+    Base, Hidden, Scan, Settled,
+    folder::{Found, Handle, Job, look},
+    names::Names,
 };
-
-use super::{Hidden, Kind, Listing, Scan, Stat, Why, names::Names};
-use crate::{
-    anchor::{Root, open_folder},
-    git::{Asked, Ignores, Listed, ReadRules, Scope},
-    parallel,
-    path::join,
-    progress::Progress,
-    restore::is_stage_name,
-};
+use crate::{anchor::Root, git::Scope, model::Error, parallel, progress::Progress};
 
 /// What a walk needs.
 pub(crate) struct Walk<'w> {
     pub(crate) root: &'w Root,
     /// What git tracks and ignores.
     pub(crate) scope: &'w Scope,
+    /// An earlier scan of the same workspace: of the folders that have not changed since, the names are taken from it.
+    pub(crate) base: Option<&'w Base>,
     /// The state folder's path below the root, when it is there.
     pub(crate) state: Option<&'w [u8]>,
     pub(crate) progress: &'w Progress,
 }
 
-/// Walks the whole workspace.
-pub(crate) fn walk(walk: &Walk<'_>) -> Scan {
+/// Walks the whole workspace. What cannot be looked at does not fail it; an index that cannot be read does.
+pub(crate) fn walk(walk: &Walk<'_>) -> Result<Scan, Error> {
     let started = Instant::now();
     let started_ns = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |elapsed| i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
-    let root = Arc::new(Handle::Root(walk.root.as_fd()));
-    let first = Job { parent: root, name: b".".as_slice().into(), path: Vec::new(), ignores: walk.scope.ignores() };
+    let settled = Settled::at(started_ns, walk.root.stamping());
+    let first = Job::root(Arc::new(Handle::Root(walk.root.as_fd())), walk.scope.ignores(), walk.base);
     let queue = Queue { state: Mutex::new(State { jobs: vec![first], working: 0 }), changed: Condvar::new() };
 
     let mut found: Vec<Found> = thread::scope(|scope| {
-        let others: Vec<_> = (1..parallel::threads()).map(|_| scope.spawn(|| work(walk, &queue))).collect();
-        let mut found = vec![work(walk, &queue)];
+        let others: Vec<_> = (1..parallel::threads()).map(|_| scope.spawn(|| work(walk, settled, &queue))).collect();
+        let mut found = vec![work(walk, settled, &queue)];
         for other in others {
             match other.join() {
                 Ok(theirs) => found.push(theirs),
@@ -57,42 +51,32 @@ pub(crate) fn walk(walk: &Walk<'_>) -> Scan {
         found
     });
 
-    let mut scan = Scan { started_ns, ..Scan::default() };
+    let ground = walk.scope.ground(walk.base.map(Base::ground))?;
+    let mut scan = Scan {
+        listings: Vec::with_capacity(found.iter().map(|part| part.listings.len()).sum()),
+        unseen: Vec::new(),
+        known: Vec::new(),
+        ground,
+        settled,
+        young: Vec::new(),
+        unsettled: 0,
+        files: 0,
+        errors: 0,
+        elapsed: started.elapsed(),
+    };
     for part in &mut found {
         scan.listings.append(&mut part.listings);
-        scan.hidden.append(&mut part.hidden);
+        scan.unseen.append(&mut part.unseen);
+        scan.young.append(&mut part.young);
+        scan.unsettled += part.unsettled;
         scan.files += part.files;
         scan.errors += part.errors;
     }
-    scan.listings.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    scan.hidden.sort_by(|a, b| a.path.cmp(&b.path));
-    scan.hidden.dedup_by(|a, b| a.path == b.path);
+    scan.listings.sort_unstable_by(|a, b| a.path().cmp(b.path()));
+    scan.unseen.sort_by(|a: &Hidden, b| a.path.cmp(&b.path));
+    scan.unseen.dedup_by(|a, b| a.path == b.path);
     scan.elapsed = started.elapsed();
-    scan
-}
-
-/// A folder to list: it is opened when its turn comes, so that no more handles are open than folders have pending ones.
-struct Job<'w> {
-    parent: Arc<Handle<'w>>,
-    name: Box<[u8]>,
-    path: Vec<u8>,
-    /// The rules that hold where the folder is.
-    ignores: Arc<Ignores>,
-}
-
-/// An open folder.
-enum Handle<'w> {
-    Root(BorrowedFd<'w>),
-    Listed(OwnedFd),
-}
-
-impl Handle<'_> {
-    fn open(&self, name: &[u8]) -> Result<OwnedFd, Errno> {
-        match self {
-            Handle::Root(root) => open_folder(*root, name),
-            Handle::Listed(folder) => open_folder(folder.as_fd(), name),
-        }
-    }
+    Ok(scan)
 }
 
 struct State<'w> {
@@ -135,7 +119,7 @@ impl<'w> Queue<'w> {
     }
 }
 
-/// A folder that is being listed.
+/// A folder that is being looked at.
 struct Working<'q, 'w> {
     queue: &'q Queue<'w>,
     children: Vec<Job<'w>>,
@@ -147,109 +131,13 @@ impl Drop for Working<'_, '_> {
     }
 }
 
-#[derive(Default)]
-struct Found {
-    listings: Vec<Listing>,
-    hidden: Vec<Hidden>,
-    files: u64,
-    errors: u64,
-}
-
-impl Found {
-    fn hide(&mut self, path: Vec<u8>, why: Why) {
-        if matches!(why, Why::Unreadable(_) | Why::Vanished) {
-            self.errors += 1;
-        }
-        self.hidden.push(Hidden { path, why });
-    }
-}
-
-fn work<'w>(walk: &Walk<'w>, queue: &Queue<'w>) -> Found {
-    let mut found = Found::default();
+fn work<'w>(walk: &Walk<'w>, settled: Settled, queue: &Queue<'w>) -> Found {
+    let mut found = Found::new(settled);
     let mut names = Names::default();
     while let Some(job) = queue.next() {
         // The others wait for what this one finds: they must hear of its end even if it panics.
         let mut working = Working { queue, children: Vec::new() };
-        working.children = list(walk, job, &mut names, &mut found);
+        working.children = look(walk, job, &mut names, &mut found);
     }
     found
-}
-
-/// Lists one folder; answers the folders in it.
-fn list<'w>(walk: &Walk<'w>, job: Job<'w>, names: &mut Names, found: &mut Found) -> Vec<Job<'w>> {
-    let Job { parent, name, path, ignores } = job;
-    let folder = match parent.open(&name).and_then(|folder| names.read(&folder).map(|()| folder)) {
-        Ok(folder) => folder,
-        Err(errno) => {
-            found.hide(path, unreadable(errno));
-            return Vec::new();
-        }
-    };
-    drop(parent);
-    let (ignores, rules) = ignores.within(walk.scope, folder.as_fd(), &path, Listed::among(names.sorted()));
-    if rules == ReadRules::NotAll {
-        found.errors += 1;
-    }
-    let mut tracked = walk.scope.folder(&path);
-    let mut listing = Listing::with_capacity(path, names.count(), names.bytes());
-    let mut folders: Vec<(Vec<u8>, Arc<Ignores>)> = Vec::new();
-    for name in names.sorted() {
-        if name == b".git" {
-            if !listing.path.is_empty() && walk.scope.is_repository(&listing.path) {
-                found.hide(listing.path, Why::Repository);
-                return Vec::new();
-            }
-            continue;
-        }
-        let stat = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Stat::from(&stat),
-            Err(errno) => {
-                found.hide(join(&listing.path, name), unreadable(errno));
-                continue;
-            }
-        };
-        let is_folder = stat.kind == Kind::Directory;
-        // A folder's stamps move with the names in it, ignored ones too; what is in it is looked at anyway.
-        let stat = if is_folder { stat.without_stamps() } else { stat };
-        if is_folder && walk.state.is_some_and(|state| state == join(&listing.path, name)) {
-            continue;
-        }
-        let is_tracked = if is_folder { tracked.has_below(name) } else { tracked.next_is(name) };
-        if !is_folder && !is_tracked && is_stage_name(name) {
-            continue;
-        }
-        // What is tracked is looked at in any case, but what is beside it in an ignored folder is not.
-        let asked = if is_folder { Asked::Folder } else { Asked::File };
-        let is_ignored = (is_folder || !is_tracked) && ignores.matches(walk.scope, &join(&listing.path, name), asked);
-        if is_ignored && !is_tracked {
-            found.hide(join(&listing.path, name), Why::Ignored);
-            continue;
-        }
-        if is_folder {
-            folders.push((name.to_vec(), if is_ignored { ignores.ignoring_all() } else { Arc::clone(&ignores) }));
-        } else {
-            found.files += 1;
-        }
-        listing.push(name, stat);
-    }
-    walk.progress.advance(listing.len());
-    let children = if folders.is_empty() {
-        Vec::new()
-    } else {
-        let handle = Arc::new(Handle::Listed(folder));
-        let job = |(name, ignores): (Vec<u8>, Arc<Ignores>)| {
-            let path = join(&listing.path, &name);
-            Job { parent: Arc::clone(&handle), path, name: name.into(), ignores }
-        };
-        folders.into_iter().map(job).collect()
-    };
-    found.listings.push(listing);
-    children
-}
-
-fn unreadable(errno: Errno) -> Why {
-    match errno {
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Why::Vanished,
-        errno => Why::Unreadable(errno.to_string()),
-    }
 }

@@ -24,5 +24,5 @@ pub(crate) use self::{
     blobs::Blobs,
     journal::Read,
     lock::{Guard, lock_folder},
-    session::{Session, SessionId, StateDir},
+    session::{ScanName, Session, SessionId, StateDir},
 };

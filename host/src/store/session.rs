@@ -2,7 +2,8 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -22,6 +23,15 @@ const IGNORE_ALL: &[u8] = b"*\n";
 
 /// Where the scan of the last look is, among the numbered ones.
 const LAST_LOOK: &str = "last";
+
+/// Which of a session's scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScanName {
+    /// Of the last look at the workspace.
+    LastLook,
+    /// From before a call.
+    Number(u64),
+}
 
 /// A session id that is safe as the name of one folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -233,6 +243,11 @@ impl Session {
         lock_file(&self.path.join("lock")).map_err(|error| Error::io("lock", self.path.display(), error))
     }
 
+    /// Its folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The root of the workspace for which the session was made.
     fn workspace(&self) -> Option<Vec<u8>> {
         files::read(&self.path.join("workspace")).ok()
@@ -279,7 +294,7 @@ impl Session {
 
     /// Keeps the scan of the last look under a number too, and answers that.
     pub(crate) fn keep_last_look(&self) -> Result<u64, Error> {
-        let last = self.path.join("scans").join(LAST_LOOK);
+        let last = self.scan_path(ScanName::LastLook);
         self.with_free_scan(|path| {
             // What is written whole is never written again, so two names may share it. Not every file system can.
             fs::hard_link(&last, path).or_else(|_| files::write_whole(path, &files::read(&last)?))
@@ -300,33 +315,36 @@ impl Session {
         kept().map_err(|error| Error::io("keep the scan in", folder.display(), error))
     }
 
-    /// A kept scan; `None` when there is none under that number.
-    pub(crate) fn read_scan(&self, id: u64) -> Result<Option<Vec<u8>>, Error> {
-        let path = self.path.join("scans").join(id.to_string());
-        match files::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
+    /// A scan's file; `None` when there is none of that name.
+    pub(crate) fn open_scan(&self, name: ScanName) -> Result<Option<File>, Error> {
+        let path = self.scan_path(name);
+        match files::open(&path) {
+            Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("read the scan in", path.display(), error)),
         }
     }
 
-    /// Keeps the scan of the last look: at a boundary, or at the end of a call.
-    pub(crate) fn write_last_look(&self, bytes: &[u8]) -> Result<(), Error> {
+    fn scan_path(&self, name: ScanName) -> PathBuf {
         let folder = self.path.join("scans");
-        files::make_folder(&folder)
-            .and_then(|()| files::write_whole(&folder.join(LAST_LOOK), bytes))
-            .map_err(|error| Error::io("keep the scan in", folder.display(), error))
+        match name {
+            ScanName::LastLook => folder.join(LAST_LOOK),
+            ScanName::Number(id) => folder.join(id.to_string()),
+        }
     }
 
-    /// The scan of the last look; `None` when there is none, or none that can be read.
-    pub(crate) fn read_last_look(&self) -> Option<Vec<u8>> {
-        files::read(&self.path.join("scans").join(LAST_LOOK)).ok()
+    /// Keeps the scan of the last look: at a boundary, or at the end of a call.
+    pub(crate) fn write_last_look(&self, bytes: &[u8]) -> Result<(), Error> {
+        let path = self.scan_path(ScanName::LastLook);
+        files::make_folder(&self.path.join("scans"))
+            .and_then(|()| files::write_whole(&path, bytes))
+            .map_err(|error| Error::io("keep the scan in", path.display(), error))
     }
 
     /// Releases a kept scan.
     pub(crate) fn forget_scan(&self, id: u64) {
         // One that stays costs space until the session is dropped, nothing else.
-        let _best_effort = fs::remove_file(self.path.join("scans").join(id.to_string()));
+        let _best_effort = fs::remove_file(self.scan_path(ScanName::Number(id)));
     }
 
     /// Removes all that the session keeps. The folder takes another name first, so that half of a session is never
