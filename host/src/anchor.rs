@@ -40,7 +40,15 @@ impl Stamping {
     fn of(folder: BorrowedFd<'_>) -> Self {
         // ext2 to 4, xfs, btrfs, tmpfs, ramfs, overlayfs, f2fs, zfs, bcachefs: linux/magic.h and their own headers.
         const HERE: [u32; 9] = [
-            0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x8584_58f6, 0x794c_7630, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e,
+            0xef53,
+            0x5846_5342,
+            0x9123_683e,
+            0x0102_1994,
+            0x8584_58f6,
+            0x794c_7630,
+            0xf2f5_2010,
+            0x2fc1_2fc1,
+            0xca45_1a4e,
         ];
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a magic number has 32 bits")]
         let is_here = fs::fstatfs(folder).is_ok_and(|found| HERE.contains(&(found.f_type as u32)));

@@ -49,7 +49,7 @@ mod store;
 mod workspace;
 
 pub use component::{Guest, Limits, LoadError, Options, Runtime};
-pub use model::Error as WorkspaceError;
+pub use model::{Error as WorkspaceError, Proof};
 pub use progress::{Phase, Progress};
 pub use receipt::{InFlight, MethodError, SideEffect};
 pub use workspace::Workspace;

@@ -36,6 +36,17 @@ impl fmt::Debug for Digest {
     }
 }
 
+/// What proves that a file has not changed between two looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// Its stamps, size, mode, inode and device, where the stamps are old enough to tell. What writes through an old
+    /// writable mapping moves none of them.
+    #[default]
+    Stamps,
+    /// Its content alone: every look reads every file.
+    Contents,
+}
+
 /// What stands at a path. Two states are equal only when kind, content and executable bit are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum FileState {

@@ -4,10 +4,9 @@
 //! "turnback boundary 1\n" · one CBOR item, the manifest · BLAKE3-256 of all before it
 //! ```
 
-use std::collections::HashMap;
-
 use minicbor::{Decode, Encode};
 
+use super::proof::Proven;
 use crate::{
     model::{Digest, FileState, RegularFile},
     path::join,
@@ -44,6 +43,9 @@ pub(crate) struct Manifest {
     /// Who might do what with each path.
     #[n(7)]
     pub(crate) bits: Bits,
+    /// The folders whose files are known to be the tree's.
+    #[n(8)]
+    pub(super) proven: Vec<Proven>,
 }
 
 /// The nine permission bits of every path: the most common ones of each kind, and the paths that differ.
@@ -71,14 +73,15 @@ pub(crate) struct OtherBits {
 impl Bits {
     /// The bits of every path of the scan.
     pub(super) fn of(scan: &Scan) -> Self {
-        let mut counts: [HashMap<u16, usize>; 3] = Default::default();
+        let mut counts = [[0_usize; 0o1000]; 3];
         for (_, _, stat) in scan.entries() {
             if let Some(class) = class(&stat) {
-                *counts[class].entry(stat.permissions & 0o777).or_default() += 1;
+                counts[class][usize::from(stat.permissions & 0o777)] += 1;
             }
         }
         let common = |class: usize, of_none: u16| {
-            counts[class].iter().max_by_key(|(bits, count)| (**count, **bits)).map_or(of_none, |(bits, _)| *bits)
+            let most = (0..0o1000_u16).zip(counts[class]).max_by_key(|(bits, count)| (*count, *bits));
+            most.filter(|(_, count)| *count > 0).map_or(of_none, |(bits, _)| bits)
         };
         let common = [common(FILE, 0o644), common(EXECUTABLE, 0o755), common(FOLDER, 0o755)];
         let mut others: Vec<OtherBits> = scan
@@ -222,6 +225,12 @@ impl Manifest {
     pub(crate) fn file(&self, path: &[u8]) -> Option<&HeldFile> {
         let at = self.files.binary_search_by(|file| file.path.0.as_slice().cmp(path)).ok()?;
         self.files.get(at)
+    }
+
+    /// The digest of the folder's proof.
+    pub(super) fn proven(&self, folder: &[u8]) -> Option<[u8; 16]> {
+        let at = self.proven.binary_search_by(|proven| proven.path.0.as_slice().cmp(folder)).ok()?;
+        self.proven.get(at).map(|proven| proven.digest)
     }
 
     /// The file of that path, when it has not been written since.

@@ -7,10 +7,12 @@
 //! |---|---|
 //! | `manifest` | the record of a boundary, and its form on disk |
 //! | `take` | from a scan to a manifest |
+//! | `proof` | that the files of a folder are the tree's |
 //! | `held` | from a manifest to targets and bytes |
 
 mod held;
 mod manifest;
+mod proof;
 mod take;
 
 pub(crate) use self::{held::HeldBoundary, manifest::Manifest, take::take};

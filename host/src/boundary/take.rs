@@ -5,16 +5,19 @@
 
 use std::{collections::BTreeSet, io, os::fd::AsFd};
 
-use gix::index::entry::Mode;
+use gix::index::{Entry, entry::Mode};
 use rustix::fs::readlinkat;
 
-use super::manifest::{Bits, HeldFile, Manifest, Named, Path, Source};
+use super::{
+    manifest::{Bits, HeldFile, Manifest, Named, Path, Source},
+    proof::Proof,
+};
 use crate::{
     anchor::{Root, Way},
     git::{Attributes, Clean, Scope, blob_id, write_tree},
     model::{Digest, Error, Held},
     parallel,
-    path::{WorkPath, join, with_ancestors},
+    path::{WorkPath, join, split_last, with_ancestors},
     progress::Progress,
     scan::{self, Kind, Listing, ReadFailure, Scan, Stat},
     store::Blobs,
@@ -36,33 +39,38 @@ pub(crate) fn take(
     blobs.prepare().map_err(store_error)?;
     let tree = write_tree(scope)?.to_string();
 
-    let files = files(scan);
     let index = scope.index()?;
     let attributes = Attributes::of(scope, index, scan);
-    let taker = Taker { root, scope, index, blobs, previous };
-    let taken = parallel::map(
-        &files,
-        progress,
-        || Clean::new(scope, index, attributes),
-        |clean, (path, stat)| taker.file(clean, path, stat),
-    );
+    let taker = Taker { root, scope, blobs, previous };
+    let clean = || Clean::new(scope, index, attributes);
+    let sorted = parallel::map(&scan.listings, progress, clean, |clean, listing| taker.sort(clean, scan, listing));
+    let sorted: Vec<Sorted<'_>> = sorted.into_iter().collect::<Result<_, _>>()?;
+    let open: Vec<&Open<'_>> = sorted.iter().flat_map(|folder| &folder.open).collect();
+    let taken = parallel::map(&open, progress, clean, |clean, open| taker.file(clean, open));
 
     let bits = Bits::of(scan);
     let mut manifest =
         Manifest { bits, tree, settled_ns: scan.settled.to_ns(), hidden: scan.hidden(), ..Manifest::default() };
     let mut held = Held::default();
-    for ((path, _), taken) in files.into_iter().zip(taken) {
-        match taken.map_err(store_error)? {
-            Taken::InTree => {}
-            Taken::Held(file) => {
-                if file.source() == Source::Bytes {
-                    held.stored_files += 1;
-                    held.stored_bytes += file.size;
+    let mut taken = taken.into_iter();
+    for (folder, listing) in sorted.iter().zip(&scan.listings) {
+        let mut proof = folder.proof.clone();
+        for (open, taken) in folder.open.iter().zip(taken.by_ref()) {
+            match taken.map_err(store_error)? {
+                Taken::InTree(entry) => proof.add(split_last(&open.path).1, entry, open.stat.size),
+                Taken::Held(file) => {
+                    if file.source() == Source::Bytes {
+                        held.stored_files += 1;
+                        held.stored_bytes += file.size;
+                    }
+                    manifest.files.push(*file);
                 }
-                manifest.files.push(*file);
+                Taken::Not(reason) => {
+                    manifest.unrestorable.push(Named { path: Path(open.path.clone()), reason });
+                }
             }
-            Taken::Not(reason) => manifest.unrestorable.push(Named { path: Path(path), reason }),
         }
+        manifest.proven.extend(proof.finish(listing.path()));
     }
     not_on_disk(scope, scan, &mut manifest)?;
     manifest.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -71,30 +79,55 @@ pub(crate) fn take(
     Ok((manifest, held))
 }
 
-/// Every file, link and special file of the scan.
-fn files(scan: &Scan) -> Vec<(Vec<u8>, Stat)> {
-    scan.entries()
-        .filter(|(_, _, stat)| stat.kind != Kind::Directory)
-        .map(|(folder, name, stat)| (join(folder, name), stat))
-        .collect()
+/// The files of one folder, sorted into those that are known to be in the tree and those that are to be looked at.
+struct Sorted<'i> {
+    /// Of the first.
+    proof: Proof,
+    open: Vec<Open<'i>>,
+}
+
+/// A file, link or special file that is to be looked at.
+struct Open<'i> {
+    path: Vec<u8>,
+    stat: Stat,
+    entry: Option<&'i Entry>,
+    by_stamps: ByStamps,
+}
+
+/// What the stamps of a file say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ByStamps {
+    /// That it is as the index has it.
+    Clean,
+    Nothing,
 }
 
 /// Names the files and folders of the index that were not seen, and the folders that the index does not have.
 fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) -> Result<(), Error> {
     let mut tracked_folders: BTreeSet<&[u8]> = BTreeSet::new();
     let mut missing: BTreeSet<&[u8]> = BTreeSet::new();
+    // Entries of one folder follow one another, mostly.
+    let mut folder: Option<(&[u8], Option<&Listing>)> = None;
     for (entry, path) in scope.entries()? {
         let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK);
         // A sparse index names a folder that is not checked out, with a slash; its files have no entries.
-        for folder in with_ancestors(path).skip(1) {
-            if !tracked_folders.insert(folder) {
-                break;
+        let (parent, name) = split_last(path);
+        let listing = match folder {
+            Some((path, listing)) if path == parent => listing,
+            _ => {
+                for above in with_ancestors(parent).filter(|above| !above.is_empty()) {
+                    if !tracked_folders.insert(above) {
+                        break;
+                    }
+                    if scan.listing(above).is_none() && scan.hidden_over(above).is_none() {
+                        missing.insert(above);
+                    }
+                }
+                folder.insert((parent, scan.listing(parent))).1
             }
-            if scan.listing(folder).is_none() && scan.hidden_over(folder).is_none() {
-                missing.insert(folder);
-            }
-        }
-        if !is_file || scan.stat(path).is_some_and(|stat| stat.kind != Kind::Directory) {
+        };
+        let stat = listing.and_then(|listing| listing.stat(name));
+        if !is_file || stat.is_some_and(|stat| stat.kind != Kind::Directory) {
             continue;
         }
         match scan.hidden_over(path) {
@@ -121,9 +154,9 @@ fn not_on_disk(scope: &Scope, scan: &Scan, manifest: &mut Manifest) -> Result<()
 }
 
 /// What became of one file.
-enum Taken {
-    /// The tree has it.
-    InTree,
+enum Taken<'i> {
+    /// The tree has it, by this entry of the index.
+    InTree(&'i Entry),
     /// It is written down, and its content is to be had.
     Held(Box<HeldFile>),
     /// It is not held; the reason.
@@ -133,23 +166,60 @@ enum Taken {
 struct Taker<'t> {
     root: &'t Root,
     scope: &'t Scope,
-    index: &'t gix::index::File,
     blobs: &'t Blobs,
     previous: Option<&'t Manifest>,
 }
 
-impl Taker<'_> {
-    fn file(&self, clean: &mut Clean<'_>, path: &[u8], stat: &Stat) -> io::Result<Taken> {
+impl<'t> Taker<'t> {
+    /// Whatever was found to be the tree's when the previous boundary was taken, and is the same now, is the tree's
+    /// still: its blob need not be looked for again.
+    fn sort(&self, clean: &mut Clean<'_>, scan: &Scan, listing: &Listing) -> Result<Sorted<'t>, Error> {
+        let mut tracked = self.scope.folder(listing.path())?;
+        let mut proof = Proof::default();
+        let (mut open, mut of_tree) = (Vec::new(), Vec::new());
+        for (name, stat) in listing.entries().filter(|(_, stat)| stat.kind != Kind::Directory) {
+            let path = || join(listing.path(), name);
+            let entry = tracked.next_entry(name);
+            let is_clean = scan.settled.by_stamps() && entry.is_some_and(|entry| clean.by_stamps(entry, &stat));
+            let by_stamps = if is_clean { ByStamps::Clean } else { ByStamps::Nothing };
+            match entry.filter(|_| is_clean) {
+                Some(entry) if !self.was_held(path) && !clean.is_converted(path) => {
+                    proof.add(name, entry, stat.size);
+                    of_tree.push((name, stat, entry));
+                }
+                _ => open.push(Open { path: path(), stat, entry, by_stamps }),
+            }
+        }
+        let proven = self.previous.and_then(|previous| previous.proven(listing.path()));
+        if proven.is_some() && proven == proof.digest() {
+            return Ok(Sorted { proof, open });
+        }
+        let unproven = of_tree.into_iter().map(|(name, stat, entry)| Open {
+            path: join(listing.path(), name),
+            stat,
+            entry: Some(entry),
+            by_stamps: ByStamps::Clean,
+        });
+        open.extend(unproven);
+        open.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Ok(Sorted { proof: Proof::default(), open })
+    }
+
+    /// Whether the previous boundary wrote the file down.
+    fn was_held(&self, path: impl Fn() -> Vec<u8>) -> bool {
+        self.previous.is_some_and(|previous| !previous.files.is_empty() && previous.file(&path()).is_some())
+    }
+
+    fn file(&self, clean: &mut Clean<'_>, open: &Open<'t>) -> io::Result<Taken<'t>> {
+        let Open { path, stat, entry, by_stamps } = open;
         if stat.kind == Kind::Special {
             return Ok(Taken::Not("it is a FIFO, socket or device".to_owned()));
         }
-        let in_index = self.scope.in_index(path);
-        let entry = self.index.entry_by_path(in_index.as_slice().into());
-        if let Some(entry) = entry
-            && clean.by_stamps(entry, stat)
+        if let Some(entry) = *entry
+            && *by_stamps == ByStamps::Clean
             && clean.blob_is_the_file(entry, path, stat.size)
         {
-            return Ok(Taken::InTree);
+            return Ok(Taken::InTree(entry));
         }
         if let Some(known) = self.previous.and_then(|previous| previous.unchanged(path, stat)) {
             let source = known.source();
@@ -160,7 +230,7 @@ impl Taker<'_> {
                 }),
             };
             if there {
-                return Ok(Taken::Held(Box::new(HeldFile::new(path.to_vec(), stat, known.content, source))));
+                return Ok(Taken::Held(Box::new(HeldFile::new(path.clone(), stat, known.content, source))));
             }
         }
         let (bytes, stat) = match self.read(path, stat) {
@@ -183,7 +253,7 @@ impl Taker<'_> {
         if source == Source::Bytes {
             self.blobs.put(content, &bytes)?;
         }
-        Ok(Taken::Held(Box::new(HeldFile::new(path.to_vec(), &stat, content, source))))
+        Ok(Taken::Held(Box::new(HeldFile::new(path.clone(), &stat, content, source))))
     }
 
     /// The whole content of a file or the text of a link, with the stat that it had all the while; or why it is not held.

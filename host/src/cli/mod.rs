@@ -17,7 +17,7 @@ mod table;
 use std::{ffi::OsString, os::unix::ffi::OsStrExt, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use turnback::{Guest, InFlight, Options, Runtime, SideEffect, path};
+use turnback::{Guest, InFlight, Options, Proof, Runtime, SideEffect, path};
 
 use self::{
     exit::{Exit, Failure},
@@ -57,6 +57,9 @@ struct Global {
     /// Let this component decide, in place of the one that comes with turnback.
     #[arg(long, global = true, value_name = "FILE")]
     guest: Option<PathBuf>,
+    /// Go by what files hold, not by their stamps: every look at the workspace reads every file.
+    #[arg(long, global = true)]
+    paranoid: bool,
     /// Print the result as one line of JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -187,6 +190,7 @@ pub(crate) fn main() -> ExitCode {
 fn options(global: &Global) -> Options {
     let mut options = Options::default();
     options.state_dir.clone_from(&global.state_dir);
+    options.proof = if global.paranoid { Proof::Contents } else { Proof::Stamps };
     options.guest = global.guest.clone().map_or(Guest::Embedded, Guest::File);
     options
 }

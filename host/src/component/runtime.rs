@@ -11,7 +11,7 @@ use super::{
     limits::Limits,
 };
 use crate::{
-    model::Error,
+    model::{Error, Proof},
     progress::Progress,
     receipt::{
         Available, BeginReceipt, CaptureReceipt, DropReceipt, EndReceipt, InFlight, MethodError, PlanReceipt,
@@ -75,6 +75,8 @@ pub struct Options {
     pub guest: Guest,
     /// What it may use.
     pub limits: Limits,
+    /// What proves that a file has not changed between two looks.
+    pub proof: Proof,
 }
 
 impl Runtime {
@@ -89,7 +91,7 @@ impl Runtime {
     pub fn open(root: &Path, options: Options) -> Result<Self, LoadError> {
         let progress = Arc::new(Progress::default());
         let loaded = load(&options.guest)?;
-        let workspace = Workspace::open(root, options.state_dir.as_deref(), Arc::clone(&progress));
+        let workspace = Workspace::open(root, options.state_dir.as_deref(), options.proof, Arc::clone(&progress));
         Ok(Runtime { loaded, workspace: Arc::new(workspace), limits: options.limits, progress })
     }
 

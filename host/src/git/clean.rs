@@ -95,16 +95,17 @@ impl<'s> Clean<'s> {
     pub(crate) fn blob_is_the_file(&mut self, entry: &gix::index::Entry, path: &[u8], size: u64) -> bool {
         let header = self.repository.try_find_header(entry.id);
         let there = header.is_ok_and(|header| header.is_some_and(|header| header.size() == size));
-        there && !self.is_converted(path)
+        there && !self.is_converted(|| path.to_vec())
     }
 
-    fn is_converted(&mut self, path: &[u8]) -> bool {
+    /// Whether a conversion stands between the file and its blob by which their number of bytes may stay the same.
+    pub(crate) fn is_converted(&mut self, path: impl Fn() -> Vec<u8>) -> bool {
         let (stack, matches) = match &mut self.attributes {
             Rules::None => return false,
             Rules::Read(rules) => (&mut rules.0, &mut rules.1),
             Rules::Unreadable => return true,
         };
-        let path = self.scope.in_index(path);
+        let path = self.scope.in_index(&path());
         match stack.at_entry(BStr::new(&path), Some(Mode::FILE), &self.repository.objects) {
             Ok(platform) => {
                 platform.matching_attributes(matches);

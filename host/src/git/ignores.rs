@@ -87,7 +87,8 @@ impl Outside {
             let bytes = regular(&path)?.and_then(read).ok()?;
             Some((path, bytes))
         });
-        let mut folders: Vec<&[u8]> = if prefix.is_empty() { Vec::new() } else { with_ancestors(prefix).skip(1).collect() };
+        let mut folders: Vec<&[u8]> =
+            if prefix.is_empty() { Vec::new() } else { with_ancestors(prefix).skip(1).collect() };
         if !prefix.is_empty() {
             folders.push(b"");
         }
@@ -175,7 +176,8 @@ impl Ignores {
 
     /// The folder's path is the index's.
     fn with_rules(self: &Arc<Self>, folder: &[u8], bytes: Vec<u8>) -> Arc<Self> {
-        let ignores = Ignores { above: Some(Arc::clone(self)), source: Source::None, rules: OnceLock::new(), all: self.all };
+        let ignores =
+            Ignores { above: Some(Arc::clone(self)), source: Source::None, rules: OnceLock::new(), all: self.all };
         let _fresh = ignores.rules.set(rules_of(folder, bytes));
         Arc::new(ignores)
     }

@@ -8,12 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use gix::{
-    ThreadSafeRepository,
-    bstr::ByteSlice,
-    glob::pattern::Case,
-    index::entry::Flags,
-};
+use gix::{ThreadSafeRepository, bstr::ByteSlice, glob::pattern::Case, index::entry::Flags};
 use rustix::io::Errno;
 
 use super::{Ignores, RULES_FILE, ignores::Outside};
@@ -248,6 +243,12 @@ impl<'s> TrackedIn<'s> {
 
     /// Whether the name itself is tracked, for names in ascending order: what sorts before the name is left behind.
     pub(crate) fn next_is(&mut self, name: &[u8]) -> Tracked {
+        self.next_entry(name).is_some().into()
+    }
+
+    /// The entry of that name, the first where it is in conflict; for names in ascending order, like
+    /// [`TrackedIn::next_is`].
+    pub(crate) fn next_entry(&mut self, name: &[u8]) -> Option<&'s gix::index::Entry> {
         let before = |entry: &gix::index::Entry| self.rest(entry) < name;
         // Mostly the next entry is the one; where it is not, steps that double find it.
         let mut near = 1;
@@ -257,7 +258,7 @@ impl<'s> TrackedIn<'s> {
         let within = &self.entries[..near.min(self.entries.len())];
         let at = within.partition_point(before);
         self.entries = &self.entries[at..];
-        self.entries.first().is_some_and(|entry| self.rest(entry) == name).into()
+        self.entries.first().filter(|entry| self.rest(entry) == name)
     }
 
     /// Whether something below the folder of that name is tracked, or the folder itself as a submodule.

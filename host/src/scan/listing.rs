@@ -15,7 +15,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{Kind, Stat};
-use crate::git::{TrackedIn, Tracked};
+use crate::git::{Tracked, TrackedIn};
 
 const HEAD: usize = 6 * 4 + 2 * Stat::BYTES;
 const ENTRY: usize = Stat::BYTES + 4;
@@ -125,11 +125,7 @@ impl Listing {
     fn ignored_names(&self) -> Names<'_> {
         let at = self.entries_at() + self.len() * ENTRY + self.count(2);
         let count = self.count(3);
-        Names {
-            table: self.part(at, count * END),
-            stride: END,
-            names: self.part(at + count * END, self.count(4)),
-        }
+        Names { table: self.part(at, count * END), stride: END, names: self.part(at + count * END, self.count(4)) }
     }
 
     /// How many entries there are.

@@ -140,9 +140,7 @@ impl Scan {
 
     /// Every entry: the path of its folder, its name, its stat.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8], Stat)> {
-        self.listings
-            .iter()
-            .flat_map(|listing| listing.entries().map(move |(name, stat)| (listing.path(), name, stat)))
+        self.listings.iter().flat_map(|listing| listing.entries().map(move |(name, stat)| (listing.path(), name, stat)))
     }
 
     /// Why the path was left out, where it was, or one above it.

@@ -8,7 +8,7 @@
 
 use rustix::fs::FileType;
 
-use crate::anchor::Stamping;
+use crate::{anchor::Stamping, model::Proof};
 
 /// What stands under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,15 +132,21 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    /// For a look that began then.
-    pub(crate) fn at(started_ns: i64, stamping: Stamping) -> Self {
-        let ticks_ns = match stamping {
+    /// For a look that began then. Where only contents prove something, nothing ever settles.
+    pub(crate) fn at(started_ns: i64, stamping: Stamping, proof: Proof) -> Self {
+        let ticks_ns = match (proof, stamping) {
+            (Proof::Contents, _) => return Settled { before_ns: i64::MIN },
             // The coarsest clock tick of a kernel, doubled.
-            Stamping::Here => 20_000_000,
+            (Proof::Stamps, Stamping::Here) => 20_000_000,
             // FAT counts in steps of two seconds; clocks of two machines differ.
-            Stamping::Elsewhere => 5_000_000_000,
+            (Proof::Stamps, Stamping::Elsewhere) => 5_000_000_000,
         };
         Settled { before_ns: started_ns.saturating_sub(ticks_ns) }
+    }
+
+    /// Whether stamps tell at all.
+    pub(crate) fn by_stamps(self) -> bool {
+        self.before_ns != i64::MIN
     }
 
     pub(crate) fn to_ns(self) -> i64 {

@@ -15,7 +15,13 @@ use super::{
     folder::{Found, Handle, Job, look},
     names::Names,
 };
-use crate::{anchor::Root, git::Scope, model::Error, parallel, progress::Progress};
+use crate::{
+    anchor::Root,
+    git::Scope,
+    model::{Error, Proof},
+    parallel,
+    progress::Progress,
+};
 
 /// What a walk needs.
 pub(crate) struct Walk<'w> {
@@ -26,6 +32,7 @@ pub(crate) struct Walk<'w> {
     pub(crate) base: Option<&'w Base>,
     /// The state folder's path below the root, when it is there.
     pub(crate) state: Option<&'w [u8]>,
+    pub(crate) proof: Proof,
     pub(crate) progress: &'w Progress,
 }
 
@@ -35,7 +42,7 @@ pub(crate) fn walk(walk: &Walk<'_>) -> Result<Scan, Error> {
     let started_ns = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |elapsed| i64::try_from(elapsed.as_nanos()).unwrap_or(i64::MAX));
-    let settled = Settled::at(started_ns, walk.root.stamping());
+    let settled = Settled::at(started_ns, walk.root.stamping(), walk.proof);
     let first = Job::root(Arc::new(Handle::Root(walk.root.as_fd())), walk.scope.ignores(), walk.base);
     let queue = Queue { state: Mutex::new(State { jobs: vec![first], working: 0 }), changed: Condvar::new() };
 

@@ -27,8 +27,14 @@ impl Workspace {
             Some(earlier) => Base::of(earlier, &self.root, &scope)?,
             None => None,
         };
-        let looked_at =
-            Walk { root: &self.root, scope: &scope, base: base.as_ref(), state, progress: &self.progress };
+        let looked_at = Walk {
+            root: &self.root,
+            scope: &scope,
+            base: base.as_ref(),
+            state,
+            proof: self.proof,
+            progress: &self.progress,
+        };
         let scan = self.progress.during(Phase::Scanning, || walk(&looked_at))?;
         Ok((scan, scope))
     }

@@ -12,7 +12,7 @@ use crate::{
     anchor::Root,
     boundary::{HeldBoundary, Manifest, take},
     git::{Repository, Scope},
-    model::{Applied, Error, Held, Observation, Step, Target},
+    model::{Applied, Error, Held, Observation, Proof, Step, Target},
     path::WorkPath,
     progress::{Phase, Progress},
     restore::{Restorer, apply},
@@ -28,22 +28,24 @@ pub struct Workspace {
     pub(crate) repository: Repository,
     pub(crate) state: StateDir,
     pub(crate) progress: Arc<Progress>,
+    proof: Proof,
     recent: Recent,
 }
 
 impl Workspace {
-    /// Opens the folder as a workspace. `state_dir` in place of the state folder below the root.
+    /// Opens the folder as a workspace. `state_dir` in place of the state folder below the root; `proof` is what a file is
+    /// taken to be unchanged by.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] when no checkpoint can be had there, in a folder that is in no git worktree for example;
     /// [`Error::Other`] when the folder cannot be opened.
-    pub fn open(root: &Path, state_dir: Option<&Path>, progress: Arc<Progress>) -> Result<Self, Error> {
+    pub fn open(root: &Path, state_dir: Option<&Path>, proof: Proof, progress: Arc<Progress>) -> Result<Self, Error> {
         let opened = Root::open(root).map_err(|error| Error::io("open the workspace", root.display(), error))?;
         let repository = Repository::discover(opened.path())?;
         let state = StateDir::new(opened.path(), state_dir)
             .map_err(|error| Error::io("find the state folder of", opened.path().display(), error))?;
-        Ok(Workspace { root: Arc::new(opened), repository, state, progress, recent: Recent::default() })
+        Ok(Workspace { root: Arc::new(opened), repository, state, progress, proof, recent: Recent::default() })
     }
 
     /// What stands at each path now.
